@@ -1,0 +1,1 @@
+"""Workstead: a self-hosted workplace for AI agents."""

@@ -1,0 +1,1 @@
+"""Accounts: people, sign-ins, projects, shares and the one authority function."""

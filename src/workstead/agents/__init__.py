@@ -1,0 +1,1 @@
+"""Agents: conversations, turns, tools and model transports."""

@@ -1,0 +1,1 @@
+"""Model transports: one event shape for every provider, practice included."""

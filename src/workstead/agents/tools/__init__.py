@@ -1,0 +1,1 @@
+"""The tools an agent at work may call."""

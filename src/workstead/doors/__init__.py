@@ -1,0 +1,1 @@
+"""Doors: thin entries that find the proof, call one operation and reply."""

@@ -1,0 +1,1 @@
+"""Pages: routes, views, templates and the live stream; nothing is decided here."""

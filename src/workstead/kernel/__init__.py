@@ -1,0 +1,1 @@
+"""Kernel: one write path, documents, receipts, feed, evidence, store and blobs."""

@@ -1,0 +1,1 @@
+"""Runs: the supervisor of a project, activations, nodes, acceptance and recovery."""

@@ -1,0 +1,1 @@
+"""Work: cards, records, notifications, workflows and the configuration of a project."""
