@@ -55,8 +55,9 @@ class Issue:
     message: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Refusal(Exception):
+# Not frozen: the interpreter itself sets the traceback of a raised exception.
+@dataclass(kw_only=True, eq=False)
+class Refusal(Exception):  # noqa: N818 - a no is not an error of the program
     """A no with a reason: nothing was written.
 
     code: stable, `thing_reason`, for machines. message: a sentence a person can act on.
