@@ -73,9 +73,7 @@ class Thing:
     name: str
 
 
-@pytest.mark.parametrize(
-    "value", [Thing("x"), datetime(2026, 1, 1, tzinfo=UTC), {1: 2}, b"x", {"a": {1}}, 2**64]
-)
+@pytest.mark.parametrize("value", [Thing("x"), datetime(2026, 1, 1, tzinfo=UTC), {1: 2}, b"x", {"a": {1}}, 2**64])
 def test_what_is_not_json_is_an_error_of_the_program(value: object) -> None:
     """A silent own form of a time or a class would get into digests."""
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Access: permissions, proofs (what a door holds before anything was read) and callers (what a proof turns out to be)."""
+"""Access: permissions; proofs, which a door holds before anything was read; callers, which proofs turn out to be."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,13 +42,9 @@ class ControlProof:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentProof:
-    """An agent at work: holds only while its activation is open and its run's fence stands."""
+    """An agent at work, by its grant: it holds until its node, its activation or its run ends."""
 
-    project_id: str
-    run_id: str
-    fence: int
-    activation_id: str
-    agent: str
+    grant_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +92,7 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """An agent inside its open activation on one card."""
+    """An agent inside its open activation on one card; operations: the exact names it may call."""
 
     project_id: str
     run_id: str
@@ -104,6 +100,7 @@ class Agent:
     card_id: str
     name: str
     permissions: frozenset[Permission]
+    operations: frozenset[str]
 
     @property
     def subject(self) -> str:
@@ -157,8 +154,10 @@ Authority = Callable[[Tx, Proof, str | None], Caller]
 """Reads who a proof is and what they may do in a scope now; raises `unauthenticated`. Defined in accounts."""
 
 
-def require(caller: Caller, permissions: frozenset[Permission]) -> None:
-    """All of the permissions, or `denied` naming what is missing."""
+def require(caller: Caller, permissions: frozenset[Permission], *, operation: str) -> None:
+    """All of the permissions, or `denied` naming what is missing; an agent needs the operation in its list too."""
+    if isinstance(caller, Agent) and operation not in caller.operations:
+        raise errors.denied("operation_not_granted", f"{caller.name} has no {operation} here.", operation=operation)
     missing = sorted(permissions - caller.permissions)
     if missing:
         raise errors.denied(

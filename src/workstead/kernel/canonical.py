@@ -46,6 +46,17 @@ def digest(value: object) -> str:
     return hashlib.sha256(dump(value)).hexdigest()
 
 
+def digest_text(canonical_text: str) -> str:
+    """SHA-256 of a text that `text` made."""
+    return hashlib.sha256(canonical_text.encode()).hexdigest()
+
+
+def parse(stored: str | bytes) -> Json:
+    """The value of JSON that this program wrote itself; for anything from outside use `load`."""
+    value: Json = orjson.loads(stored)
+    return value
+
+
 def load(raw: bytes, *, limit_bytes: int, limit_depth: int = DEPTH_LIMIT) -> Json:
     """The value of JSON that was handed in; raises `invalid` with the paths of what is wrong.
 
@@ -67,9 +78,7 @@ def load(raw: bytes, *, limit_bytes: int, limit_depth: int = DEPTH_LIMIT) -> Jso
             break
     if issues:
         first = issues[0]
-        raise errors.invalid(
-            "json_invalid", f"The JSON at {first.path} cannot be used: {first.message}", issues=issues
-        )
+        raise errors.invalid("json_invalid", f"The JSON at {first.path} cannot be used: {first.message}", issues=issues)
     return value
 
 

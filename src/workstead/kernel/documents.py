@@ -179,9 +179,7 @@ def read(tx: Tx, document: str, number: int) -> Version | None:
     if row is None:
         return None
     *facts, body = row
-    return Version(
-        facts=_facts(tuple(facts)), body=cast("Mapping[str, Json]", canonical.parse(cast(str, body)))
-    )
+    return Version(facts=_facts(tuple(facts)), body=cast("Mapping[str, Json]", canonical.parse(cast("str", body))))
 
 
 def listed(tx: Tx, document: str, *, after: int = 0, limit: int = 200) -> tuple[VersionFacts, ...]:
@@ -237,26 +235,26 @@ def _insert_version(
 def _head(row: Row) -> Head:
     document, scope_id, head_id, revision, number, at = row
     return Head(
-        document=cast(str, document),
-        scope=cast(str, scope_id),
-        head_id=cast(str, head_id),
-        revision=cast(int, revision),
+        document=cast("str", document),
+        scope=cast("str", scope_id),
+        head_id=cast("str", head_id),
+        revision=cast("int", revision),
         version=cast("int | None", number),
-        at=cast(str, at),
+        at=cast("str", at),
     )
 
 
 def _facts(row: Row) -> VersionFacts:
     document, number, revision, at, author, change, changed, previous, sha256 = row
-    who = cast("dict[str, str]", canonical.parse(cast(str, author)))
+    who = cast("dict[str, str]", canonical.parse(cast("str", author)))
     return VersionFacts(
-        document=cast(str, document),
-        number=cast(int, number),
-        revision=cast(int, revision),
-        at=cast(str, at),
+        document=cast("str", document),
+        number=cast("int", number),
+        revision=cast("int", revision),
+        at=cast("str", at),
         author=Author(kind=who["kind"], name=who["name"]),
-        change=cast(str, change),
-        changed=tuple(cast("list[str]", canonical.parse(cast(str, changed)))),
+        change=cast("str", change),
+        changed=tuple(cast("list[str]", canonical.parse(cast("str", changed)))),
         previous=cast("int | None", previous),
-        sha256=cast(str, sha256),
+        sha256=cast("str", sha256),
     )

@@ -58,9 +58,7 @@ _LIST = prepared(
 )
 
 
-def add(
-    tx: Tx, scope: str, lane: Lane, *, event: str, actor: str, subject: str, detail: Mapping[str, Json]
-) -> None:
+def add(tx: Tx, scope: str, lane: Lane, *, event: str, actor: str, subject: str, detail: Mapping[str, Json]) -> None:
     """Append one fact."""
     tx.run(
         _ADD,
@@ -90,13 +88,13 @@ def listed(
     )
     return tuple(
         Fact(
-            id=cast(str, number),
-            lane=Lane(found),
-            at=cast(str, at),
-            event=cast(str, what),
-            actor=cast(str, actor),
-            subject=cast(str, subject),
-            detail=cast("Mapping[str, Json]", canonical.parse(cast(str, detail))),
+            id=cast("str", number),
+            lane=Lane(cast("str", found)),
+            at=cast("str", at),
+            event=cast("str", what),
+            actor=cast("str", actor),
+            subject=cast("str", subject),
+            detail=cast("Mapping[str, Json]", canonical.parse(cast("str", detail))),
         )
         for number, found, at, what, actor, subject, detail in rows
     )

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import cast
 
 import anyio
@@ -100,16 +101,16 @@ def add(tx: Tx, scope_id: str, event: Event, *, topic: str, revision: int | None
     return seq
 
 
-def after(connection: Connection, scope_id: str, seq: int) -> tuple[FeedRow, ...]:
+def after(connection: Connection, *, scope_id: str, seq: int) -> tuple[FeedRow, ...]:
     """At most one page of rows after `seq`, in order."""
     rows = connection.all(_AFTER, k_scope=scope_id, k_seq=seq, k_limit=_PAGE_ROWS, k_offset=0)
     return tuple(
         FeedRow(
             scope=scope_id,
-            seq=cast(int, number),
-            at=cast(str, at),
-            event=Event(event),
-            topic=cast(str, topic),
+            seq=cast("int", number),
+            at=cast("str", at),
+            event=Event(cast("str", event)),
+            topic=cast("str", topic),
             revision=cast("int | None", revision),
         )
         for number, at, event, topic, revision in rows
@@ -129,7 +130,7 @@ async def follow(
         events = [wakes.event(scope_id) for scope_id in here]
         rows: list[FeedRow] = []
         for scope_id, seq in here.items():
-            rows += store.read_here(lambda connection, s=scope_id, n=seq: after(connection, s, n))
+            rows += store.read_here(partial(after, scope_id=scope_id, seq=seq))
         for row in rows:
             here[row.scope] = row.seq
         if rows:

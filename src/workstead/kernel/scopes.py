@@ -45,4 +45,4 @@ def next_seq(tx: Tx, scope_id: str) -> int:
     row = tx.one(_NEXT, k_id=scope_id)
     if row is None:
         raise LookupError(f"no scope {scope_id}")
-    return cast(int, row[0])
+    return cast("int", row[0])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import anyio
+from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 
@@ -28,6 +29,10 @@ T = TypeVar("T")
 Value = str | int | None
 Row = tuple[Value, ...]
 
+_DIALECTS: Mapping[str, Dialect] = {
+    "sqlite": sqlite.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]  # the library's own gap
+    "postgresql": postgresql.dialect(paramstyle="pyformat"),
+}
 _READERS = 8
 _QUEUED_WRITES = 256
 _BUSY_TIMEOUT_MS = 10_000
@@ -56,10 +61,7 @@ def prepared(statement: ClauseElement) -> Prepared:
     `bindparam` or `literal_column`.
     """
     texts: dict[str, str] = {}
-    for name, dialect in (
-        ("sqlite", sqlite.dialect(paramstyle="named")),
-        ("postgresql", postgresql.dialect(paramstyle="pyformat")),
-    ):
+    for name, dialect in _DIALECTS.items():
         compiled = statement.compile(dialect=dialect)
         hidden = [key for key, value in (compiled.params or {}).items() if value is not None]
         if hidden:
@@ -158,8 +160,7 @@ class Store:
         self._here = self._open()
         self._threads = [threading.Thread(target=self._write_loop, name="store-writer", daemon=True)]
         self._threads += [
-            threading.Thread(target=self._read_loop, name=f"store-reader-{n}", daemon=True)
-            for n in range(_READERS)
+            threading.Thread(target=self._read_loop, name=f"store-reader-{n}", daemon=True) for n in range(_READERS)
         ]
         for thread in self._threads:
             thread.start()
@@ -204,9 +205,7 @@ class Store:
         self._here.close()
 
     def _open(self) -> sqlite3.Connection:
-        raw = sqlite3.connect(
-            self._path, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
+        raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, cached_statements=256)
         raw.execute(f"PRAGMA busy_timeout={_BUSY_TIMEOUT_MS}")
         raw.execute("PRAGMA journal_mode=WAL")
         raw.execute(f"PRAGMA synchronous={self._durability.value.upper()}")
