@@ -30,8 +30,9 @@ Value = str | int | None
 Row = tuple[Value, ...]
 
 _DIALECTS: Mapping[str, Dialect] = {
-    "sqlite": sqlite.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]  # the library's own gap
-    "postgresql": postgresql.dialect(paramstyle="pyformat"),
+    "sqlite": sqlite.dialect(paramstyle="named"),
+    # The library leaves this one untyped.
+    "postgresql": postgresql.dialect(paramstyle="pyformat"),  # type: ignore[no-untyped-call]
 }
 _READERS = 8
 _QUEUED_WRITES = 256
