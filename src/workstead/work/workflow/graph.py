@@ -78,10 +78,9 @@ class CardFact(StrEnum):
     NODE_ID = "node_id"
 
 
-class Test(StrEnum):
+class Comparison(StrEnum):
     """How a case compares a field of an action's outcome."""
 
-    __test__ = False
     EQ = "eq"
     GT = "gt"
     GTE = "gte"
@@ -254,7 +253,7 @@ class Case:
 
     id: str
     field: str
-    test: Test
+    test: Comparison
     value: int
     edge: Edge
 
@@ -429,13 +428,13 @@ def pattern_covers(pattern: str, record: str) -> bool:
 def _holds(case: Case, fields: Mapping[str, int]) -> bool:
     actual = fields[case.field]
     match case.test:
-        case Test.EQ:
+        case Comparison.EQ:
             return actual == case.value
-        case Test.GT:
+        case Comparison.GT:
             return actual > case.value
-        case Test.GTE:
+        case Comparison.GTE:
             return actual >= case.value
-        case Test.LT:
+        case Comparison.LT:
             return actual < case.value
-        case Test.LTE:
+        case Comparison.LTE:
             return actual <= case.value
