@@ -19,8 +19,8 @@ Reader = Callable[[str], bytes | None]
 class Sources:
     """Everything a configuration is made of.
 
-    prompts: path to text, of every prompt the YAML selects; `prompts/...` is the project's, `bundled/...` comes
-    with the product. problems: what could not be read.
+    prompts: path to text, of every prompt the YAML selects; `prompts/...` is the project's, `bundled/...`
+    comes with the product. problems: what could not be read.
     """
 
     yaml: bytes
@@ -39,8 +39,8 @@ class Compiled:
 def gather(read: Reader) -> Sources:
     """The sources of a project, read through `read(path)`, whose paths are relative to `.workstead/`.
 
-    Only the prompts that the YAML selects are read, the project's before the bundled ones. Raises not found when
-    there is no `workstead.yaml`; whatever else is wrong is reported by `compile_sources`.
+    Only the prompts that the YAML selects are read, the project's before the bundled ones. Raises not found
+    when there is no `workstead.yaml`; whatever else is wrong is reported by `compile_sources`.
     """
     source = read(FILE)
     if source is None:
@@ -83,12 +83,12 @@ def digest_of(sources: Sources) -> str:
 
 
 def needs_trust(configuration: graph.Configuration) -> tuple[str, ...]:
-    """What a person accepts by trusting a folder's configuration (S2), a line each; none when it asks for nothing."""
-    lines = [
-        _provider_line(p)
-        for p in configuration.providers.values()
-        if p.kind is not graph.ProviderKind.PRACTICE
-    ]
+    """What a person accepts by trusting a folder's configuration (S2), a line each.
+
+    None when it asks for nothing: practice answers, commands have no network, nothing is started.
+    """
+    providers = configuration.providers.values()
+    lines = [_provider_line(each) for each in providers if each.kind is not graph.ProviderKind.PRACTICE]
     lines += [
         f"The agent `{agent.name}` may reach the network with its commands."
         for agent in configuration.agents.values()
@@ -130,9 +130,7 @@ class _Shelf:
 
     def _decoded(self, path: str, source: bytes) -> str:
         if len(source) > MAX_PROMPT_BYTES:
-            self._problem(
-                path, f"The prompt has {len(source)} bytes; it may have {MAX_PROMPT_BYTES} at most."
-            )
+            self._problem(path, f"The prompt has {len(source)} bytes; at most {MAX_PROMPT_BYTES} are read.")
             return ""
         try:
             text = source.decode("utf-8-sig")
@@ -155,7 +153,8 @@ def _invalid(issues: tuple[errors.Issue, ...]) -> errors.Refusal:
 
 def _provider_line(provider: graph.Provider) -> str:
     key = f" with the key `{provider.key.source}:{provider.key.name}`" if provider.key else " without a key"
-    return f"The provider `{provider.name}` ({provider.kind}) sends the project's texts to {provider.base_url}{key}."
+    who = f"The provider `{provider.name}` ({provider.kind})"
+    return f"{who} sends the project's texts to {provider.base_url}{key}."
 
 
 def _action_line(what: str, run: graph.ShellRun) -> str:

@@ -18,7 +18,8 @@ _IGNORED = b"# Captured output and scratch files of commands.\nwork/\n"
 def materialise(template: str = CLASSIC, *, profile: str = PRACTICE) -> Mapping[str, bytes]:
     """Every file of a new project's `.workstead/`, by its path in there.
 
-    profile: who answers model calls; `practice` needs no key. Raises invalid `template_unknown`, `profile_unknown`.
+    profile: who answers model calls; `practice` needs no key.
+    Raises invalid `template_unknown`, `profile_unknown`.
     """
     if template not in TEMPLATES:
         raise errors.invalid(

@@ -1,4 +1,4 @@
-"""Compiles what commands do in a graph: the action `shell.run`, its outcomes, the hook after an activation."""
+"""Compiles what commands do in a graph: the action `shell.run`, its outcomes, the hook at the end."""
 
 from collections.abc import Mapping
 

@@ -18,7 +18,7 @@ def read_card_types(at: At, *, agents: Mapping[str, Agent], library: Library) ->
         at.fail("The type `project` must be here; it is the type of the root card.")
     compiled = {}
     for name, each in named.items():
-        card_type = _card_type(name, each, named, agents, library)
+        card_type = _card_type(name, each, named=named, agents=agents, library=library)
         if card_type is not None:
             compiled[name] = card_type
     if len(compiled) == len(named):
@@ -27,7 +27,7 @@ def read_card_types(at: At, *, agents: Mapping[str, Agent], library: Library) ->
 
 
 def _card_type(
-    name: str, at: At, named: Mapping[str, At], agents: Mapping[str, Agent], library: Library
+    name: str, at: At, *, named: Mapping[str, At], agents: Mapping[str, Agent], library: Library
 ) -> graph.CardType | None:
     fields = at.fields(["permitted_child_types", "records", "workflow"])
     children = _children(fields["permitted_child_types"], named) if "permitted_child_types" in fields else ()
@@ -53,7 +53,8 @@ def _children(at: At, named: Mapping[str, At]) -> tuple[str, ...]:
 
 def _records(card_type: str, at: At, library: Library) -> dict[str, graph.RecordSpec]:
     records = {
-        name: _record(card_type, name, each, library) for name, each in at.named(grammar.RECORD).items()
+        name: _record(name, each, card_type=card_type, library=library)
+        for name, each in at.named(grammar.RECORD).items()
     }
     briefs = [record.name for record in records.values() if record.bootstrap]
     if len(briefs) != 1:
@@ -62,15 +63,13 @@ def _records(card_type: str, at: At, library: Library) -> dict[str, graph.Record
     return records
 
 
-def _record(card_type: str, name: str, at: At, library: Library) -> graph.RecordSpec:
+def _record(name: str, at: At, *, card_type: str, library: Library) -> graph.RecordSpec:
     fields = at.fields(["schema"], ["bootstrap", "initialization"])
     bootstrap = "bootstrap" in fields and fields["bootstrap"].boolean()
     starter = None
     if "initialization" in fields:
         if bootstrap:
-            fields["initialization"].fail(
-                "The bootstrap record starts with the card's brief; remove its starter."
-            )
+            fields["initialization"].fail("A bootstrap record starts with the brief; remove its starter.")
         starter = _starter(card_type, fields["initialization"], library)
     return graph.RecordSpec(
         name=name,
@@ -119,9 +118,7 @@ def _entries(at: At, around: nodes.Surroundings) -> dict[Entry, graph.EntrySpec]
             continue
         parts = fields[entry].fields(["node"], ["prompt"])
         if entry is Entry.STOPPED and "prompt" not in parts:
-            fields[entry].fail(
-                "STOPPED needs a prompt; it tells the agent that its earlier position is gone."
-            )
+            fields[entry].fail("STOPPED needs a prompt that says what an interruption means.")
         entries[entry] = graph.EntrySpec(
             node=parts["node"].name(grammar.NODE) if "node" in parts else "",
             prompt=around.durable_prompt(parts["prompt"]) if "prompt" in parts else None,

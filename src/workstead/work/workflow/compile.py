@@ -29,18 +29,19 @@ def compile_tree(
 ) -> Outcome:
     """Read and check everything.
 
-    name: of the source, for the issues' paths. digest: of all sources, kept in the result. lookup: the text of a
-    prompt by its path, None when there is none. environment: where `${WORKSTEAD_VAR_NAME}` is read from.
+    name: of the source, for the issues' paths. digest: of all sources, kept in the result. lookup: the text
+    of a prompt by its path, None when there is none. environment: where `${WORKSTEAD_VAR_NAME}` is read from.
     """
     problems = Problems(name, environment)
-    configuration = _configuration(At(root, "", problems), digest, Library(lookup, problems), problems)
+    configuration = _configuration(At(root, "", problems), problems, digest=digest, lookup=lookup)
     issues = tuple(problems.issues)
     return Outcome(
         configuration=None if issues else configuration, issues=issues, warnings=tuple(problems.warnings)
     )
 
 
-def _configuration(at: At, digest: str, library: Library, problems: Problems) -> graph.Configuration:
+def _configuration(at: At, problems: Problems, *, digest: str, lookup: Lookup) -> graph.Configuration:
+    library = Library(lookup, problems)
     fields = at.fields(_REQUIRED, _OPTIONAL)
     if "format" in fields:
         fields["format"].integer(minimum=FORMAT, maximum=FORMAT)

@@ -66,7 +66,7 @@ class KeySource(StrEnum):
     """Where a provider's key is kept; the configuration only ever names it."""
 
     ENV = "env"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - a word of the format
 
 
 class CardFact(StrEnum):
@@ -92,8 +92,8 @@ class Comparison(StrEnum):
 class Prompt:
     """A text as one site uses it: fragments are in; only the placeholders of a run are still open.
 
-    path: the source it came from. compactable: False protects it across compaction; with a key only the newest
-    occurrence of that key.
+    path: the source it came from. compactable: False protects it across compaction; with a key only the
+    newest occurrence of that key.
     """
 
     reference: str
@@ -222,7 +222,10 @@ class NodeTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalTarget:
-    """The edge ends the activation. promote_node: the node whose latest accepted result counts; None: this one."""
+    """The edge ends the activation.
+
+    promote_node: the node whose latest accepted result becomes the card's; None: the edge's own.
+    """
 
     status: Terminal
     promote_node: str | None

@@ -1,4 +1,4 @@
-"""Compiles the nodes and edges of one card type's graph; whether the graph as a whole is sound is `soundness`."""
+"""Compiles the nodes and edges of one card type's graph; whether the whole is sound, `soundness` says."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,14 +73,14 @@ def read_node(name: str, at: At, around: Surroundings) -> graph.AgentNode | grap
     kind = execution.entries().get("kind")
     what = kind.text() if kind is not None else ""
     if what == "agent":
-        return _agent_node(name, at, execution, around)
+        return _agent_node(name, at, execution=execution, around=around)
     if what == "action":
-        return _action_node(name, at, execution, around)
+        return _action_node(name, at, execution=execution, around=around)
     (kind or execution).fail("The kind of a node is `agent` or `action`.")
     return None
 
 
-def _agent_node(name: str, at: At, execution: At, around: Surroundings) -> graph.AgentNode | None:
+def _agent_node(name: str, at: At, *, execution: At, around: Surroundings) -> graph.AgentNode | None:
     agent = _node_agent(execution, around)
     optional = ["records", "initialize_records", "descendant_context"]
     fields = at.fields(["execution", "prompt", "correction_prompt", "edges"], optional)
@@ -153,9 +153,10 @@ def _initialized(at: At | None, around: Surroundings) -> tuple[str, ...]:
         return ()
     items = [(item, item.name(grammar.RECORD)) for item in at.items()]
     for item, record in items:
-        if not item.missing(record, "record of this type", around.records):
-            if around.records[record].initialization is None:
-                item.fail(f"`{record}` has no `initialization`, so nothing can start it.")
+        if item.missing(record, "record of this type", around.records):
+            continue
+        if around.records[record].initialization is None:
+            item.fail(f"`{record}` has no `initialization`, so nothing can start it.")
     return at.unique(items)
 
 
@@ -185,10 +186,10 @@ def _outcomes(at: At) -> dict[str, At]:
 
 
 def _edge(outcome: str, at: At, around: Surroundings) -> graph.Edge:
-    return _edge_of(outcome, at, at.fields(["target"], ["prompt", "pending_notifications"]), around)
+    return _edge_of(outcome, at.fields(["target"], ["prompt", "pending_notifications"]), around)
 
 
-def _edge_of(outcome: str, at: At, fields: Mapping[str, At], around: Surroundings) -> graph.Edge:
+def _edge_of(outcome: str, fields: Mapping[str, At], around: Surroundings) -> graph.Edge:
     target = _target(fields["target"]) if "target" in fields else graph.NodeTarget(node="")
     prompt = around.durable_prompt(fields["prompt"]) if "prompt" in fields else None
     if prompt is not None and isinstance(target, graph.TerminalTarget):
@@ -228,16 +229,16 @@ def _promotion(at: At | None) -> str | None:
     return None
 
 
-def _action_node(name: str, at: At, execution: At, around: Surroundings) -> graph.ActionNode:
+def _action_node(name: str, at: At, *, execution: At, around: Surroundings) -> graph.ActionNode:
     parts = execution.fields(["kind", "action", "version"])
     fields = at.fields(["execution", "input", "edges"], ["output_record"])
     run = actions.read_shell(parts.get("action"), parts.get("version"), fields.get("input"))
     output = None
     if "output_record" in fields:
         output = fields["output_record"].name(grammar.RECORD)
-        if not fields["output_record"].missing(output, "record of this type", around.records):
-            if around.records[output].bootstrap:
-                fields["output_record"].fail(f"`{output}` is the brief; output goes into another record.")
+        missing = fields["output_record"].missing(output, "record of this type", around.records)
+        if not missing and around.records[output].bootstrap:
+            fields["output_record"].fail(f"`{output}` is the brief; output goes into another record.")
     edges = {}
     if "edges" in fields:
         named = fields["edges"].entries()
@@ -275,7 +276,7 @@ def _case(outcome: str, at: At, around: Surroundings) -> graph.Case:
         field=field,
         test=test,
         value=value,
-        edge=_edge_of(outcome, at, fields, around),
+        edge=_edge_of(outcome, fields, around),
     )
 
 

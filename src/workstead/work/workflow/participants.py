@@ -30,7 +30,10 @@ class Models:
 
 def read_agents(at: At, *, routes: Mapping[str, graph.Route], library: Library) -> dict[str, Agent]:
     """Every agent of the source."""
-    return {name: _agent(name, each, routes, library) for name, each in at.named(grammar.AGENT).items()}
+    return {
+        name: _agent(name, each, routes=routes, library=library)
+        for name, each in at.named(grammar.AGENT).items()
+    }
 
 
 def read_models(models: At | None, providers: At | None) -> Models:
@@ -45,7 +48,7 @@ def read_models(models: At | None, providers: At | None) -> Models:
     routes = {}
     if "routes" in fields:
         named = fields["routes"].named(grammar.ROUTE)
-        routes = {name: _route(name, at, order, known) for name, at in named.items()}
+        routes = {name: _route(name, at, order=order, providers=known) for name, at in named.items()}
     return Models(routes=routes, providers=known)
 
 
@@ -88,7 +91,7 @@ def read_prompt_use(at: At | None) -> tuple[str, bool]:
     return reference, fields["compactable"].boolean() if "compactable" in fields else True
 
 
-def _agent(name: str, at: At, routes: Mapping[str, graph.Route], library: Library) -> Agent:
+def _agent(name: str, at: At, *, routes: Mapping[str, graph.Route], library: Library) -> Agent:
     required = ["prompt", "tools", "model_route", "session", "network"]
     fields = at.fields(required, ["skills", "can_create_children", "record_writes"])
     session = graph.Session.CARD
@@ -104,6 +107,7 @@ def _agent(name: str, at: At, routes: Mapping[str, graph.Route], library: Librar
     network = graph.Network.NONE
     if "network" in fields:
         network = fields["network"].choice(graph.Network, default=graph.Network.NONE)
+    writes = fields["record_writes"].names(grammar.RECORD_WRITER) if "record_writes" in fields else ()
     spec = graph.AgentSpec(
         name=name,
         session=session,
@@ -112,9 +116,7 @@ def _agent(name: str, at: At, routes: Mapping[str, graph.Route], library: Librar
         model_route=route,
         skills="skills" in fields and fields["skills"].boolean(),
         can_create_children="can_create_children" in fields and fields["can_create_children"].boolean(),
-        record_writes=fields["record_writes"].names(grammar.RECORD_WRITER)
-        if "record_writes" in fields
-        else (),
+        record_writes=writes,
         network=network,
     )
     return Agent(spec=spec, prompt_reference=reference, prompt_compactable=compactable, at=at)
@@ -228,16 +230,15 @@ class _Order:
         """The models, then their equivalents, then what they fail over to; each once."""
         equal = [other for model in models for group in self.equivalents if model in group for other in group]
         first = tuple(dict.fromkeys((*models, *equal)))
-        return tuple(
-            dict.fromkeys((*first, *(other for model in first for other in self.failover.get(model, ()))))
-        )
+        later = [other for model in first for other in self.failover.get(model, ())]
+        return tuple(dict.fromkeys((*first, *later)))
 
 
 def _models(at: At) -> tuple[str, ...]:
     return at.names(grammar.MODEL)
 
 
-def _route(name: str, at: At, order: _Order, providers: Mapping[str, graph.Provider]) -> graph.Route:
+def _route(name: str, at: At, *, order: _Order, providers: Mapping[str, graph.Provider]) -> graph.Route:
     fields = at.fields(["max_tokens"], ["candidates", "profile", "temperature"])
     models: tuple[str, ...] = ()
     if ("candidates" in fields) == ("profile" in fields):
@@ -249,15 +250,14 @@ def _route(name: str, at: At, order: _Order, providers: Mapping[str, graph.Provi
         if not fields["profile"].missing(profile, "profile", order.profiles):
             models = order.profiles[profile]
     candidates = _candidates(order.expand(models), providers)
+    tokens = fields["max_tokens"].integer(minimum=1, maximum=_MAX_TOKENS) if "max_tokens" in fields else 1
     if models and not candidates:
         at.fail(f"No provider lists `{models[0]}`; add it to the `models` of a provider.")
     return graph.Route(
         name=name,
         candidates=candidates,
         temperature=fields["temperature"].number(minimum=0, maximum=2) if "temperature" in fields else 0.2,
-        max_tokens=fields["max_tokens"].integer(minimum=1, maximum=_MAX_TOKENS)
-        if "max_tokens" in fields
-        else 1,
+        max_tokens=tokens,
     )
 
 

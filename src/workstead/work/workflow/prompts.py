@@ -100,7 +100,7 @@ class Library:
                 self._problems.add_elsewhere(path, f"There is no fragment `{match[1]}`; write {wanted}.")
                 return ""
             if _INCLUDE.search(found[1]):
-                message = "A fragment includes no other fragment; put the text here or include both from the prompt."
+                message = "A fragment includes no other; put its text here, or include both in the prompt."
                 self._problems.add_elsewhere(found[0], message)
             return found[1]
 
@@ -151,29 +151,32 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def describe_contract(node: graph.AgentNode) -> str:
     """What a node asks of its agent, generated: records, outcomes, how to finish."""
-    lines = [f"You are at the step `{node.name}`.", ""]
+    paragraphs = [f"You are at the step `{node.name}`."]
     if node.requirements:
-        lines.append("Records this step needs before it can end:")
-        lines += [_record_line(name, need) for name, need in node.requirements.items()]
-        lines.append("")
+        needs = [_record_line(name, need) for name, need in node.requirements.items()]
+        paragraphs.append("\n".join(["Records this step needs before it can end:", *needs]))
     if node.descendant_context is not None:
-        names = ", ".join(f"`{name}`" for name in node.descendant_context.records)
-        lines.append(f"You are shown {names} of every card below this one.")
-        if node.descendant_context.require_unchanged_until_accept:
-            lines.append(
-                "If one of them changes before your result is accepted, you are shown the new text and asked again."
-            )
-        lines.append("")
+        paragraphs.append(_descendants_line(node.descendant_context))
     if node.creatable_types:
-        lines += [f"You may create cards of these types: {', '.join(node.creatable_types)}.", ""]
-    lines.append(f"End this step by calling `{graph.EMIT_RESULT}` alone, with one of these outcomes:")
-    lines += [_outcome_line(edge) for edge in node.edges.values()]
-    lines.append("")
-    lines.append(
-        f"The summary says in at most {graph.MAX_SUMMARY_CHARS} characters what is true now, what you checked and what is "
-        "left open. Plain text does not end the step."
+        paragraphs.append(f"You may create cards of these types: {', '.join(node.creatable_types)}.")
+    ways = [_outcome_line(edge) for edge in node.edges.values()]
+    end = f"End this step by calling `{graph.EMIT_RESULT}` alone, with one of these outcomes:"
+    paragraphs.append("\n".join([end, *ways]))
+    paragraphs.append(
+        f"Its summary says in at most {graph.MAX_SUMMARY_CHARS} characters what is true now, what you "
+        "checked and what is left open. Plain text does not end the step."
     )
-    return "\n".join(lines)
+    return "\n\n".join(paragraphs)
+
+
+def _descendants_line(context: graph.DescendantContext) -> str:
+    names = ", ".join(f"`{name}`" for name in context.records)
+    line = f"You are shown {names} of every card below this one."
+    if context.require_unchanged_until_accept:
+        line += (
+            " If one of them changes before your result is accepted, you see the new text and decide again."
+        )
+    return line
 
 
 def _record_line(name: str, need: graph.Requirement) -> str:

@@ -1,6 +1,6 @@
-"""Reads a tree of values into typed ones; every mistake becomes an issue with its line, none stops the reading.
+"""Reads a tree of values into typed ones; a mistake becomes an issue with its line and stops nothing.
 
-After a mistake a reader returns an empty value ("" or 0), so that later checks skip it instead of reporting twice.
+After a mistake a reader returns an empty value ("" or 0), so that later checks skip it and report it once.
 """
 
 import difflib
@@ -73,7 +73,7 @@ class At:
 
     @property
     def where(self) -> str:
-        """This place as an issue's path."""
+        """The path that an issue here has."""
         return self._problems.where(self)
 
     def fail(self, message: str) -> None:
@@ -209,7 +209,7 @@ class At:
         return default
 
     def missing(self, name: str, kind: str, known: "Mapping[str, object]") -> bool:
-        """Whether a name read here is not among the known ones; records the mistake, and skips an empty name."""
+        """Whether a name read here is not among the known ones. An empty one is, and was reported."""
         if not name or name in known:
             return not name
         close = difflib.get_close_matches(name, list(known), n=1)

@@ -1,4 +1,4 @@
-"""Checks that a workflow holds together: its recipient, entries, edges, and that every way through it ends."""
+"""Checks that a workflow holds together: recipient, entries, edges, and that every way through it ends."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -51,9 +51,7 @@ def _edges(workflow: graph.Workflow, at: At) -> Iterator[_Placed]:
 def _check_recipient(workflow: graph.Workflow, at: At, *, complete: bool) -> None:
     recipient = workflow.notification_recipient
     if complete and recipient and not any(_runs(node, recipient) for node in workflow.nodes.values()):
-        at.find("notification_recipient").fail(
-            f"`{recipient}` runs no node here; name an agent that runs one."
-        )
+        at.find("notification_recipient").fail(f"`{recipient}` runs no node here; name one that does.")
 
 
 def _check_entries(workflow: graph.Workflow, at: At, *, complete: bool) -> None:
@@ -101,9 +99,7 @@ def _check_pending(each: _Placed, workflow: graph.Workflow, *, complete: bool) -
             each.at.fail(message)
         return
     if not needs and recipient:
-        where.fail(
-            "Only a DONE edge of a node that the notification recipient does not run has this; remove it."
-        )
+        where.fail("Only a DONE edge of a node that the recipient does not run has this; remove it.")
     elif complete and not where.find("node").missing(pending.node, "node", workflow.nodes):
         node = workflow.nodes[pending.node]
         if not _runs(node, recipient):
@@ -139,9 +135,7 @@ def _check_promotion(each: _Placed, workflow: graph.Workflow) -> None:
         return
     steps = {node.name: set(_next_nodes(node)) for node in workflow.nodes.values()}
     if each.source.name not in _closure(steps, [name]):
-        where.fail(
-            f"No way leads from `{name}` to `{each.source.name}`, so there can be no result of it here."
-        )
+        where.fail(f"No way leads from `{name}` to `{each.source.name}`, so it can have no result here.")
 
 
 def _next_nodes(node: graph.AgentNode | graph.ActionNode) -> Iterator[str]:
