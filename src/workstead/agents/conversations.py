@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
-from sqlalchemy import bindparam, insert, literal_column, select, update
+from sqlalchemy import bindparam, insert, literal_column, or_, select, update
 
 from workstead.agents.models.shape import Role
 from workstead.agents.tables import conversation, conversation_row
