@@ -66,11 +66,7 @@ class KeySource(StrEnum):
     """Where a provider's key is kept; the configuration only ever names it."""
 
     ENV = "env"
-<<<<<<< HEAD
-    SECRET = "secret"  # noqa: S105 - a word, not a password
-=======
     SECRET = "secret"  # noqa: S105 - a word of the format
->>>>>>> workflow
 
 
 class CardFact(StrEnum):
