@@ -133,7 +133,6 @@ _CALLS = prepared(
             conversation_row.c.kind == literal_column("'tool_call'"),
             conversation_row.c.kind == literal_column("'tool_result'"),
         ),
-        | (conversation_row.c.kind == literal_column("'tool_result'")),
     )
     .order_by(conversation_row.c.number)
 )
