@@ -22,8 +22,9 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Finish:
-    """A call of emit_result. call_id: its row. left: corrections that remain before this one."""
+    """A call of emit_result. row_id: its row. call_id: the id the model gave it. left: corrections before this one."""
 
+    row_id: str
     call_id: str
     arguments: str
     left: int

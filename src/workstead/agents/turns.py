@@ -93,7 +93,9 @@ class Turns:
                 await self._settle(placed, ToolResult(success=False, error=reason))
                 return task.Failed(reason=reason)
             verdict = await self._task.host.finish(
-                task.Finish(call_id=placed.row_id, arguments=placed.call.arguments, left=self._left)
+                task.Finish(
+                    row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left
+                )
             )
             if isinstance(verdict, task.Accepted):
                 return verdict
