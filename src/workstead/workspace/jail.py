@@ -45,7 +45,7 @@ def main(source: int, status: int, go: int) -> None:
         syscalls.unshare(SPACES | (syscalls.NEW_NETWORK if spec["network"] == "none" else 0))
         _map_ids(*ids)
     except OSError as error:
-        line.say(f"refused {error}")
+        monitor.refuse(line.status, error)
         return
     gate, told = os.pipe(), os.pipe()
     child = os.fork()
@@ -87,7 +87,7 @@ def _first_process(spec: "Spec", *, gate: int, told: int) -> None:
         if leader == 0:
             _become_command(spec, told, handled)
     except OSError as error:
-        monitor.say(told, f"refused {error}")
+        monitor.refuse(told, error)
         os._exit(monitor.REFUSED)
     _attend(spec, leader=leader, told=told, handled=handled)
 
@@ -183,7 +183,7 @@ def _become_command(spec: "Spec", told: int, handled: set[signal.Signals]) -> No
         signal.pthread_sigmask(signal.SIG_UNBLOCK, handled)
         monitor.execute(spec)
     except OSError as error:
-        monitor.say(told, f"refused {error}")
+        monitor.refuse(told, error)
     os._exit(monitor.NOT_STARTED)
 
 
