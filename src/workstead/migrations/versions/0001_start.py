@@ -1,4 +1,4 @@
-"""The first schema: kernel and accounts.
+"""The first schema: kernel, accounts and work.
 
 Until the first release this revision grows with every package's tables; from then on a change is a new revision.
 """
@@ -16,6 +16,7 @@ def upgrade() -> None:
     """Make every table; each package's part is a copy of its `tables.py`."""
     _kernel()
     _accounts()
+    _work()
 
 
 def _kernel() -> None:
@@ -155,4 +156,65 @@ def _accounts() -> None:
         Column("opened_at", Text, nullable=False),
         Column("ended_at", Text),
         Index("agent_grant_run", "run_id", "ended_at"),
+    )
+
+
+def _work() -> None:
+    op.create_table(
+        "card",
+        Column("project_id", Text, nullable=False),
+        Column("card_id", Text, nullable=False),
+        Column("parent_id", Text),
+        Column("position", BigInteger, nullable=False),
+        Column("type", Text, nullable=False),
+        Column("title", Text, nullable=False),
+        Column("status", Text, nullable=False),
+        Column("priority", BigInteger, nullable=False),
+        Column("urgency", Text, nullable=False),
+        Column("depends_on", Text, nullable=False),
+        Column("status_text", Text),
+        Column("revision", BigInteger, nullable=False),
+        Column("updated_at", Text, nullable=False),
+        Column("deleted", BigInteger, nullable=False),
+        PrimaryKeyConstraint("project_id", "card_id"),
+        Index("card_children", "project_id", "parent_id", "position"),
+        Index("card_status", "project_id", "status"),
+    )
+    op.create_table(
+        "record",
+        Column("project_id", Text, nullable=False),
+        Column("card_id", Text, nullable=False),
+        Column("name", Text, nullable=False),
+        Column("accepted", BigInteger, nullable=False),
+        Column("baseline", Text),
+        Column("draft", Text),
+        Column("draft_version", BigInteger),
+        Column("draft_target", BigInteger),
+        Column("opened_at", Text),
+        PrimaryKeyConstraint("project_id", "card_id", "name"),
+    )
+    op.create_table(
+        "notification",
+        Column("id", Text, primary_key=True),
+        Column("project_id", Text, nullable=False),
+        Column("card_id", Text, nullable=False),
+        Column("content", Text, nullable=False),
+        Column("source", Text, nullable=False),
+        Column("created_at", Text, nullable=False),
+        Column("removed_at", Text),
+        Index("notification_card", "project_id", "card_id", "removed_at"),
+    )
+    op.create_table(
+        "configuration",
+        Column("digest", Text, primary_key=True),
+        Column("sources", Text, nullable=False),
+        Column("at", Text, nullable=False),
+    )
+    op.create_table(
+        "configuration_trust",
+        Column("project_id", Text, nullable=False),
+        Column("digest", Text, nullable=False),
+        Column("person", Text, nullable=False),
+        Column("at", Text, nullable=False),
+        PrimaryKeyConstraint("project_id", "digest"),
     )
