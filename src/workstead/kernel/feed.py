@@ -144,6 +144,8 @@ async def follow(
 async def _any(events: list[anyio.Event], within_s: float) -> bool:
     """Whether one of the events was set in time."""
     with anyio.move_on_after(within_s):
+        if not events:
+            await anyio.sleep_forever()
         if len(events) == 1:
             await events[0].wait()
             return True
