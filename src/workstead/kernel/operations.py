@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -87,7 +88,9 @@ class Operation(Generic[I, O]):
     """One use case.
 
     lock: the scope a write locks, found from its input (None: there is no such scope). again: needed where an
-    answer can pass the receipt's limit.
+    answer can pass the receipt's limit. gather: reads what a write needs from outside the database (a folder), on a
+    reader thread before the transaction and after the caller's permissions were checked once; the handler finds it
+    in `tx.gathered`.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Operation(Generic[I, O]):
     reach: Reach = Reach.SCAN
     answer: AnswerRule = AnswerRule.KEEP
     again: Again[O] | None = None
+    gather: Callable[[Tx, Caller, I], object] | None = None
     adapter: TypeAdapter[O] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -198,22 +202,32 @@ class Operations:
 
     async def _read(self, proof: Proof, admitted: Admitted) -> object:
         def job(connection: Connection) -> object:
-            tx = Tx(connection, clock=self._clock)
-            operation = admitted.operation
-            scope = operation.lock(tx, admitted.args)
-            caller = self._authority(tx, proof, scope)
-            access.require(caller, operation.permissions, operation=operation.name)
-            if scope is None:
-                raise _missing_scope(admitted.args)
-            return operation.handler(tx, caller, admitted.args)
+            return self._look(connection, proof=proof, admitted=admitted, then=admitted.operation.handler)
 
         if admitted.operation.reach is Reach.KEY:
             return self._store.read_here(job)
         return await self._store.read(job)
 
+    def _look(
+        self, connection: Connection, *, proof: Proof, admitted: Admitted, then: Callable[[Tx, Caller, Any], object]
+    ) -> object:
+        tx = Tx(connection, clock=self._clock)
+        operation = admitted.operation
+        scope = operation.lock(tx, admitted.args)
+        caller = self._authority(tx, proof, scope)
+        access.require(caller, operation.permissions, operation=operation.name)
+        if scope is None:
+            raise _missing_scope(admitted.args)
+        return then(tx, caller, admitted.args)
+
     async def _write(self, proof: Proof, admitted: Admitted, *, also: Callable[[Tx, Any], None] | None) -> object:
+        gather = admitted.operation.gather
+        gathered: object = None
+        if gather is not None:
+            gathered = await self._store.read(partial(self._look, proof=proof, admitted=admitted, then=gather))
+
         def job(connection: Connection) -> _Committed:
-            tx = Tx(connection, clock=self._clock)
+            tx = Tx(connection, clock=self._clock, gathered=gathered)
             answer = self._transact(tx, proof, admitted)
             if also is not None:
                 also(tx, answer)

@@ -8,15 +8,17 @@ class Tx:
     """What every function below the write path takes; none of them commits.
 
     at: the transaction's one moment as stored text. change_id: names the change in every row it writes.
-    wakes: the scopes whose followers are woken after the commit.
+    wakes: the scopes whose followers are woken after the commit. gathered: what the operation read from outside the
+    database before the transaction began.
     """
 
-    def __init__(self, connection: Connection, *, clock: Clock) -> None:
+    def __init__(self, connection: Connection, *, clock: Clock, gathered: object = None) -> None:
         self._connection = connection
         self._clock = clock
         self._at: str | None = None
         self._change_id: str | None = None
         self.wakes: set[str] = set()
+        self.gathered = gathered
 
     @property
     def at(self) -> str:
