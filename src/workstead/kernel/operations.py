@@ -178,7 +178,8 @@ class Operations:
             else:
                 answer = await self._write(proof, admitted, also=also)
         except errors.Refusal as refusal:
-            self.counts[name, refusal.code] += 1
+            # A name that a stranger made up is not kept: the counts would grow without end.
+            self.counts[name if name in self.table else "", refusal.code] += 1
             raise
         self.counts[name, "ok"] += 1
         return answer
