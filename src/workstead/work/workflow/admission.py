@@ -81,8 +81,8 @@ def admit_create(
     """A child may be made under the parent.
 
     types: the project's. children: ids of the parent's present children. cards: ids of every present card.
-    Raises, in this order: conflict `card_depth_exceeded`; `not_your_card`, `project_running`,
-    `parent_running`, `parent_closed`; `card_type_unknown`; `child_type_not_permitted`, `child_type_not_creatable`;
+    Raises, in this order: `card_depth_exceeded`; `not_your_card`, `project_running`, `parent_running`,
+    `parent_closed`; `card_type_unknown`; `child_type_not_permitted`, `child_type_not_creatable`;
     `child_type_not_leaf`; `dependency_repeated`, `dependency_not_sibling` or `dependency_unknown`,
     `dependency_on_ancestor`.
     """
