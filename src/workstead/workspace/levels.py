@@ -1,4 +1,4 @@
-"""Which isolation level is really reached for a folder, found by trying to get out; never what was asked for (S1)."""
+"""Which isolation level a folder really reaches, found by trying to get out; never what was asked (S1)."""
 
 import os
 import tempfile
@@ -25,7 +25,8 @@ kill -0 $SERVER 2>/dev/null && say signals
 """
 _FILES = r"""
 [ -e "$CANARY" ] && cat "$CANARY" >/dev/null 2>&1 && say other-files
-for p in / /usr /etc /var/tmp; do touch "$p/.workstead-probe" 2>/dev/null && rm -f "$p/.workstead-probe" && say "writable $p"; done
+for p in / /usr /etc /var/tmp
+do touch "$p/$NAME" 2>/dev/null && rm -f "$p/$NAME" && say "writable $p"; done
 cat /proc/$SERVER/environ >/dev/null 2>&1 && say server-environment
 """
 # `test -w` asks the kernel and opens nothing: a value written under /proc/sys would change the real machine.
@@ -33,8 +34,10 @@ _NAMESPACES = r"""
 grep -q "^CapEff:.0*$" /proc/self/status && grep -q "^CapBnd:.0*$" /proc/self/status || say capabilities
 [ "$(id -u)" = 1000 ] || say uid
 [ -e "$CANARY" ] && say other-files
-for p in / /usr /etc /dev "$FOLDER/.workstead"; do touch "$p/.workstead-probe" 2>/dev/null && say "writable $p"; done
-for p in /proc/sys/kernel/core_pattern /proc/sys/kernel/pid_max /proc/sysrq-trigger /sys/kernel /run/lock /dev/kmsg /dev/fuse
+for p in / /usr /etc /dev "$FOLDER/.workstead"
+do touch "$p/$NAME" 2>/dev/null && rm -f "$p/$NAME" && say "writable $p"; done
+for p in /proc/sys/kernel/core_pattern /proc/sys/kernel/pid_max /proc/sysrq-trigger \
+    /sys/kernel /run/lock /dev/kmsg /dev/fuse
 do [ -w $p ] && say "writable $p"; done
 set -- /proc/[0-9]*; [ $# -lt 6 ] || say processes
 readlink /proc/1/fd/0 >/dev/null 2>&1 && say process-1
@@ -43,8 +46,8 @@ for n in mnt pid ipc user net
 do [ "$(readlink /proc/self/ns/$n)" = "$(eval echo \$NS_$n)" ] && say "same $n namespace"; done
 """
 _ENDING = r"""
-t="$FOLDER/.workstead/work/.probe-$SERVER"
-(: > "$t" && rm "$t" && : > "$FOLDER/.workstead-tmp-probe" && rm "$FOLDER/.workstead-tmp-probe") || echo "broken: writing"
+for p in "$FOLDER" "$FOLDER/.workstead/work" "$HOME" "$TMPDIR"
+do : > "$p/$NAME" && rm "$p/$NAME" || echo "broken: writing $p"; done
 setsid sleep 300 & echo ready; sleep 300
 """
 _SCRIPTS = {
@@ -60,8 +63,8 @@ _SPACES = ("mnt", "pid", "ipc", "user", "net")
 class LevelReport:
     """What the self-test found for one folder.
 
-    level: reached and used. leaks: ways out found at it (always empty above `user`). missing: lesser measures that
-    could not be had. refused: per stronger level, why it was not reached. took_ms: of the whole test.
+    level: reached and used. leaks: ways out found at it (always empty above `user`). missing: lesser measures
+    that could not be had. refused: per stronger level, why it was not reached. took_ms: of the whole test.
     """
 
     level: Level
@@ -95,8 +98,9 @@ class _Trial:
 class Levels:
     """The levels of the folders seen so far, each tested once."""
 
-    def __init__(self, *, floor: Level, surroundings: view.Surroundings) -> None:
+    def __init__(self, *, floor: Level, ceiling: Level, surroundings: view.Surroundings) -> None:
         self._floor = floor
+        self._ceiling = ceiling
         self._surroundings = surroundings
         self._reports: dict[Path, LevelReport] = {}
         self._turn = anyio.Lock()
@@ -124,8 +128,8 @@ class Levels:
         began_s = time.monotonic()
         refused: dict[Level, str] = {}
         for level in Level:
-            if level.strength < self._floor.strength:
-                break
+            if not self._floor.strength <= level.strength <= self._ceiling.strength:
+                continue
             trial = await _try(level, folder=folder, surroundings=self._surroundings)
             if not trial.refused and (not trial.leaks or level in {Level.USER, Level.NONE}):
                 return LevelReport(
@@ -146,6 +150,7 @@ async def _try(level: Level, *, folder: Path, surroundings: view.Surroundings) -
             argv=("sh", "-c", _SCRIPTS[level]),
             environment={
                 "CANARY": canary.name,
+                "NAME": f".workstead-tmp-probe-{os.getpid()}",
                 "FOLDER": str(folder),
                 "SERVER": str(os.getpid()),
                 **{f"NS_{name}": os.readlink(f"/proc/self/ns/{name}") for name in _SPACES},
