@@ -40,7 +40,7 @@ def build(bench: Workbench) -> Tool:
     """The tool over the host's way to run a child."""
 
     async def act(site: CallSite, args: ActivateCard) -> Acted:
-        return await bench.host.activate(site, Activation(card_id=args.card_id, instructions=args.instructions))
+        return await bench.activate(site, Activation(card_id=args.card_id, instructions=args.instructions))
 
     return Tool(
         schema=arguments.described(NAME, _DESCRIPTION, ActivateCard),

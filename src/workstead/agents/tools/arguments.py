@@ -7,7 +7,6 @@ from pydantic import BaseModel, ValidationError
 
 from workstead import errors
 from workstead.agents.models.shape import ToolSchema
-from workstead.agents.tools import tool
 from workstead.agents.tools.tool import Act, Acted, CallSite
 from workstead.kernel import canonical, operations
 from workstead.kernel.canonical import Json
@@ -43,13 +42,10 @@ def check(model: type[A], given: Mapping[str, object]) -> A:
 
 
 def acting(model: type[A], act: Callable[[CallSite, A], Awaitable[Acted]]) -> Act:
-    """An act that checks its arguments first and answers a refusal as a failed result."""
+    """An act that checks its arguments first."""
 
     async def checked(site: CallSite, given: Mapping[str, object]) -> Acted:
-        try:
-            return await act(site, check(model, given))
-        except errors.Refusal as refusal:
-            return Acted(result=tool.refused(refusal))
+        return await act(site, check(model, given))
 
     return checked
 

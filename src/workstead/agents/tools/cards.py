@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from workstead import errors
 from workstead.agents.models.shape import ToolSchema
-from workstead.agents.tools import arguments, tool
+from workstead.agents.tools import arguments
 from workstead.agents.tools.tool import RESULT_LIMIT_BYTES, Acted, CallSite, Tool, ToolResult
 from workstead.agents.tools.workbench import Workbench
 from workstead.kernel import canonical
@@ -47,18 +47,14 @@ def build(name: str, bench: Workbench) -> Tool:
 
 
 async def call(bench: Workbench, site: CallSite, *, name: str, given: Mapping[str, object]) -> Acted:
-    """Run an operation as the agent; a refusal is a failed result, a change is committed with its result."""
+    """Run an operation as the agent; a change is committed with the call's result. Raises what it refuses."""
     operation = bench.operations.table[name]
     strange = sorted(_FILLED & given.keys())
     if strange:
-        return Acted(result=tool.refused(_filled_in(strange[0])))
-    try:
-        if operation.effect is Effect.READ:
-            answer = await ask(bench, site, name=name, given=given)
-            return Acted(result=_result(answer))
-        return await _change(bench, site, operation=operation, given=given)
-    except errors.Refusal as refusal:
-        return Acted(result=tool.refused(refusal))
+        raise _filled_in(strange[0])
+    if operation.effect is Effect.READ:
+        return Acted(result=_result(await ask(bench, site, name=name, given=given)))
+    return await _change(bench, site, operation=operation, given=given)
 
 
 async def ask(bench: Workbench, site: CallSite, *, name: str, given: Mapping[str, object]) -> Json:

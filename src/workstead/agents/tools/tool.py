@@ -44,6 +44,7 @@ class CallSite:
     settle: Callable[[Tx, ToolResult], None]
 
 
+# Raises a refusal for what it will not do; the turn loop answers it as a failed result.
 Act = Callable[[CallSite, Mapping[str, object]], Awaitable["Acted"]]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from anyio.abc import TaskGroup
 
 from workstead.agents.tools.tool import Acted, CallSite
+from workstead.kernel import scopes
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.operations import Operations
@@ -24,35 +25,29 @@ class Activation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolHost:
-    """What a tool needs of the running activation.
-
-    activate: runs a child card and returns when it has settled. scope: the activation's task group; its end ends
-    every process started in it.
-    """
-
-    activate: Callable[[CallSite, Activation], Awaitable[Acted]]
-    scope: Callable[[], TaskGroup]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Workbench:
     """One agent at one node of one card.
 
-    scope: the project's lock scope. folder: stays open as long as the node task. redactor: hides the instance's
-    secrets in what files and commands show.
+    folder: stays open as long as the node task. redactor: hides the instance's secrets in what files and commands
+    show. activate: runs a child card and returns when it has settled. group: the activation's task group; its end ends
+    every process started in it.
     """
 
     spec: AgentSpec
     project_id: str
-    scope: str
     card_id: str
     folder: Folder
     processes: Processes
     operations: Operations
     effects: Effects
     redactor: Redactor
-    host: ToolHost
+    activate: Callable[[CallSite, Activation], Awaitable[Acted]]
+    group: TaskGroup
+
+    @property
+    def scope(self) -> str:
+        """The lock scope of the project."""
+        return scopes.project(self.project_id)
 
     def clean(self, text: str) -> str:
         """The text as an agent may read it: without exact secrets and our own credentials (S21, third kind)."""
