@@ -82,7 +82,7 @@ class Redactor:
 
         The structure stays: lists keep their length, objects their fields; null, true, false and "" stay too.
         """
-        if not self._suspect(canonical.text(value)):
+        if not self._suspect(value):
             return RedactedTree(value=value, altered=False)
         shown = self._node(value, name=None)
         return RedactedTree(value=shown, altered=shown != value)
@@ -107,9 +107,14 @@ class Redactor:
         shown = _replace(value, (match.span() for match in self._exact.finditer(value)), family=_EXACT_FAMILY)
         return shown, shown != value
 
-    def _suspect(self, value: str) -> bool:
-        """Whether anything in this text could have to be hidden; false is certain, true is not."""
-        return any(form in value for form in self._forms) or next(_possible(value), None) is not None
+    def _suspect(self, value: Json) -> bool:
+        """Whether anything in this value could have to be hidden; false is certain, true is not."""
+        try:
+            whole = canonical.text(value)
+        except TypeError:
+            # Half a surrogate pair, from file names in other encodings: no canonical text, but still shown.
+            return True
+        return any(form in whole for form in self._forms) or next(_possible(whole), None) is not None
 
     def _all_spans(self, value: str) -> Iterator[Span]:
         yield from (match.span() for match in PLACEHOLDER.finditer(value))
@@ -133,9 +138,8 @@ class Redactor:
         described = name is not None and _is_schema(value)
         shown: dict[str, Json] = {}
         for key, child in value.items():
-            under = key if secret_names.secret(key) else name
-            if described:
-                under = name if key in _SCHEMA_VALUES else None
+            inherited = name if not described or key in _SCHEMA_VALUES else None
+            under = key if secret_names.secret(key) else inherited
             shown[_unused(self.text(key).text, shown)] = self._node(child, name=under)
         return shown
 
