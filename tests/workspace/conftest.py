@@ -1,4 +1,4 @@
-"""A prepared project folder and a launcher at the strongest level, or a skip that says why it cannot be had."""
+"""A prepared project folder, and a launcher at the strongest level or a skip that says why not."""
 
 import os
 from collections.abc import Callable

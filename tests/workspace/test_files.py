@@ -111,7 +111,7 @@ def test_a_write_makes_parents_keeps_the_mode_and_leaves_no_temporary_file(
     again = folder.write("bin/tool.sh", b"second")
     assert (facts.size_bytes, again.size_bytes, again.mode) == (3, 6, 0o750)
     assert (project / "bin/tool.sh").read_bytes() == b"second"
-    assert os.listdir(project / "bin") == ["tool.sh"]
+    assert [path.name for path in (project / "bin").iterdir()] == ["tool.sh"]
 
 
 def test_what_is_new_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> None:

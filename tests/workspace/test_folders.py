@@ -1,6 +1,5 @@
 """Which folders a project may have (S3)."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,4 +85,4 @@ def test_a_folder_that_brings_its_own_link_as_workstead_folder_is_refused(
     with pytest.raises(errors.Refusal) as refused:
         folders.prepare(project)
     assert refused.value.code == "path_blocked"
-    assert os.listdir(data_folder) == ["instance.key"]
+    assert [path.name for path in data_folder.iterdir()] == ["instance.key"]

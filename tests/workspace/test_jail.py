@@ -1,6 +1,7 @@
 """Escapes tried by an agent's command, each refused at the level `namespaces` (S1).
 
-Each way out is also tried without containment, where it must succeed: a probe that never gets out shows nothing.
+Each way out is also tried without containment, where it must succeed: an attempt that never gets out shows
+nothing.
 """
 
 import os
@@ -23,7 +24,7 @@ READS = {
     "another project's folder": 'cat "$OTHER/source.py"',
     "a person's keys": 'cat "$PERSON/.ssh/id_ed25519"',
     "the server's environment": 'tr "\\0" "\\n" < /proc/$SERVER/environ | grep -q CANARY',
-    "the server's open files": "ls -l /proc/$SERVER/fd | grep -q [0-9]",
+    "the server's open files": "readlink /proc/$SERVER/fd/0",
     "a signal to the server": "kill -0 $SERVER",
     "the shadow file": "head -c 1 /etc/shadow",
     "the list of the machine's processes": "test -d /proc/$SERVER",
@@ -32,13 +33,13 @@ WRITES = {
     "beside the project": 'echo x > "$OUTSIDE/planted"',
     "over the project's parent": 'mv "$FOLDER" "$FOLDER.gone" && mv "$FOLDER.gone" "$FOLDER"',
     "into .workstead": 'echo x > "$FOLDER/.workstead/config"',
-    "in the place of .workstead": 'mv "$FOLDER/.workstead" "$FOLDER/own" && mv "$FOLDER/own" "$FOLDER/.workstead"',
+    "in the place of .workstead": 'cd "$FOLDER" && mv .workstead own && mv own .workstead',
     "a hard link to what is protected": 'echo x > .workstead/y; ln .workstead/y "$FOLDER/hard"',
     "a hard link to a secret": 'ln "$DATA/instance.key" "$FOLDER/hard"',
 }
 # Without a control: these would change or need the real machine.
 NEVER = {
-    "core_pattern opened for writing": "python3 -c 'import os; os.open(\"/proc/sys/kernel/core_pattern\", os.O_WRONLY)'",
+    "core_pattern opened for writing": "python3 -c 'open(\"/proc/sys/kernel/core_pattern\", \"rb+\")'",
     "a namespace of its own": "unshare -U true",
     "a mount": "mount -t tmpfs none /mnt",
     "a remount": "mount -o remount,rw /usr",
@@ -95,7 +96,7 @@ async def test_an_escape_is_refused(
 ) -> None:
     """S1: tried by an agent's command with and without the machine's network."""
     assert await tried(launcher, script, places=places, server=server, network=network) == "held"
-    assert os.listdir(places["OUTSIDE"]) == []
+    assert list(Path(places["OUTSIDE"]).iterdir()) == []
 
 
 @pytest.mark.parametrize("script", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
@@ -190,14 +191,14 @@ async def test_a_repository_s_own_programs_run_only_inside(
     planted.write_text(f'#!/bin/sh\necho "$1" >> {inside}\necho x > {outside}/escaped\ncat\n')
     planted.chmod(0o755)
     (project / ".gitattributes").write_text("* filter=evil\n")
-    git = ["git", "-C", str(project)]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "config", "core.fsmonitor", f"{planted} fsmonitor"], check=True)
-    subprocess.run([*git, "config", "filter.evil.clean", f"{planted} filter"], check=True)
+    hostile = f'[core]\nfsmonitor = "{planted} fsmonitor"\n[filter "evil"]\nclean = "{planted} filter"\n'
+    await launcher.run(Command(folder=project, argv=("git", "init", "-q")))
+    with (project / ".git/config").open("a") as config:
+        config.write(hostile)
     finished: Finished = await launcher.run(Command(folder=project, argv=("git", "add", "planted.sh")))
     assert finished.ending.code == 0, finished.stderr
     assert "filter" in inside.read_text()
-    assert os.listdir(outside) == []
+    assert list(outside.iterdir()) == []
 
 
 async def test_ordinary_tools_work(launcher: Launcher, project: Path) -> None:
@@ -214,7 +215,7 @@ async def test_ordinary_tools_work(launcher: Launcher, project: Path) -> None:
 async def test_a_root_server_s_command_is_the_owner_of_the_folder(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """S1: what a command makes belongs to whoever the folder belongs to."""
+    """S1: what a command makes belongs to the folder's owner."""
     if os.geteuid() != 0:
         pytest.skip("needs a root server")
     base = tmp_path_factory.mktemp("theirs")
