@@ -1,0 +1,1 @@
+"""Pure rules of cards: identities, lifecycle, who may do what, and compiled workflow graphs. No I/O."""
