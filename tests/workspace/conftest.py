@@ -50,3 +50,8 @@ async def reached(launcher: Launcher, folder: Path) -> Launcher:
             raise
         pytest.skip(refusal.message)
     return launcher
+
+
+def names(folder: Path | str) -> list[str]:
+    """What stands in a folder, sorted."""
+    return sorted(path.name for path in Path(folder).iterdir())

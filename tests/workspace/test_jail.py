@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from workspace.conftest import reached
+from workspace.conftest import names, reached
 from workstead.workspace import folders
 from workstead.workspace.launcher import Finished, Launcher
 from workstead.workspace.spec import Command, Level, Limits, Network
@@ -39,7 +39,7 @@ WRITES = {
 }
 # Without a control: these would change or need the real machine.
 NEVER = {
-    "core_pattern opened for writing": "python3 -c 'open(\"/proc/sys/kernel/core_pattern\", \"rb+\")'",
+    "core_pattern opened for writing": 'python3 -c \'open("/proc/sys/kernel/core_pattern", "rb+")\'',
     "a namespace of its own": "unshare -U true",
     "a mount": "mount -t tmpfs none /mnt",
     "a remount": "mount -o remount,rw /usr",
@@ -88,15 +88,13 @@ async def tried(
 
 
 @pytest.mark.parametrize("network", ["none", "full"])
-@pytest.mark.parametrize(
-    "script", [*READS.values(), *WRITES.values(), *NEVER.values()], ids=[*READS, *WRITES, *NEVER]
-)
+@pytest.mark.parametrize("script", [*READS.values(), *WRITES.values(), *NEVER.values()], ids=[*READS, *WRITES, *NEVER])
 async def test_an_escape_is_refused(
     launcher: Launcher, places: dict[str, str], server: int, script: str, network: Network
 ) -> None:
     """S1: tried by an agent's command with and without the machine's network."""
     assert await tried(launcher, script, places=places, server=server, network=network) == "held"
-    assert list(Path(places["OUTSIDE"]).iterdir()) == []
+    assert names(places["OUTSIDE"]) == []
 
 
 @pytest.mark.parametrize("script", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
@@ -115,9 +113,7 @@ async def test_a_data_folder_inside_the_toolchain_is_covered(project: Path, tmp_
     (tools / "data").mkdir(parents=True)
     (tools / "data/instance.key").write_text("top secret")
     (tools / "tool").write_text("a tool")
-    launcher = Launcher(
-        floor=Level.NAMESPACES, closed_ports=(), data_folder=tools / "data", toolchain=(tools,)
-    )
+    launcher = Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=tools / "data", toolchain=(tools,))
     await reached(launcher, project)
     finished = await launcher.run(
         Command(folder=project, argv=("sh", "-c", f"cat {tools}/tool; ls -A {tools}/data | wc -l"))
@@ -153,9 +149,7 @@ async def test_abstract_sockets_and_closed_ports_stay_out_of_reach_under_the_ful
             assert await reaching(launcher, project, ports, network="none") == ["held", "held", "held"]
 
 
-async def reaching(
-    launcher: Launcher, project: Path, ports: tuple[int, int], *, network: Network
-) -> list[str]:
+async def reaching(launcher: Launcher, project: Path, ports: tuple[int, int], *, network: Network) -> list[str]:
     targets = [("INET", ("127.0.0.1", port)) for port in ports]
     program = (
         "import socket\n"
@@ -180,9 +174,7 @@ async def test_servers_on_its_own_loopback_work_without_a_network(launcher: Laun
     assert (await launcher.run(Command(folder=project, argv=("python3", "-c", program)))).ending.code == 0
 
 
-async def test_a_repository_s_own_programs_run_only_inside(
-    launcher: Launcher, project: Path, tmp_path: Path
-) -> None:
+async def test_a_repository_s_own_programs_run_only_inside(launcher: Launcher, project: Path, tmp_path: Path) -> None:
     """S1: flags do not disarm a repository; the server's own git runs in the launcher too."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -198,7 +190,7 @@ async def test_a_repository_s_own_programs_run_only_inside(
     finished: Finished = await launcher.run(Command(folder=project, argv=("git", "add", "planted.sh")))
     assert finished.ending.code == 0, finished.stderr
     assert "filter" in inside.read_text()
-    assert list(outside.iterdir()) == []
+    assert names(outside) == []
 
 
 async def test_ordinary_tools_work(launcher: Launcher, project: Path) -> None:
@@ -225,12 +217,8 @@ async def test_a_root_server_s_command_is_the_owner_of_the_folder(
     theirs.mkdir()
     os.chown(theirs, 4242, 4242)
     folders.prepare(theirs)
-    launcher = await reached(
-        Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=base / "data"), theirs
-    )
-    finished = await launcher.run(
-        Command(folder=theirs, argv=("sh", "-c", "id -u; touch made .workstead/work/made"))
-    )
+    launcher = await reached(Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=base / "data"), theirs)
+    finished = await launcher.run(Command(folder=theirs, argv=("sh", "-c", "id -u; touch made .workstead/work/made")))
     assert finished.stdout == b"1000\n", finished
     assert {(theirs / "made").stat().st_uid, (theirs / ".workstead/work/made").stat().st_uid} == {4242}
 
@@ -249,9 +237,7 @@ async def test_too_many_processes_are_refused_by_the_namespace(launcher: Launche
 
 async def test_too_much_memory_and_a_full_disk_end_everything(launcher: Launcher, project: Path) -> None:
     """S1: process 1 counts, because no control group is to be relied on."""
-    hungry = (
-        "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nimport time; time.sleep(60)"
-    )
+    hungry = "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nimport time; time.sleep(60)"
     small = Limits(memory_bytes=100 << 20)
     command = Command(folder=project, argv=("python3", "-c", hungry), limits=small)
     finished = await launcher.run(command, timeout_s=5)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workspace.conftest import reached
+from workspace.conftest import names, reached
 from workstead import errors
 from workstead.workspace import levels, view
 from workstead.workspace.launcher import Launcher
@@ -20,8 +20,8 @@ async def test_the_strongest_level_is_reached_without_a_leak(launcher: Launcher,
     report = await launcher.probe(project)
     assert (report.level, report.leaks, report.refused) == (Level.NAMESPACES, (), {})
     assert report.took_ms < 5000
-    assert [path.name for path in project.iterdir()] == [".workstead"]
-    assert [path.name for path in (project / ".workstead/work").iterdir()] == [".gitignore"]
+    assert names(project) == [".workstead"]
+    assert names(project / ".workstead/work") == [".gitignore"]
 
 
 async def test_a_folder_is_tested_once(launcher: Launcher, project: Path) -> None:
