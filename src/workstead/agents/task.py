@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from workstead.agents.conversations import Conversation
-from workstead.agents.models.shape import Child
+from workstead.agents.models.shape import Child, ToolSchema
 from workstead.agents.tools.tool import Tool
 from workstead.kernel import scopes
 from workstead.kernel.access import AgentProof
@@ -83,7 +83,10 @@ class TaskHost:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One agent at one node of one activation. instructions: the agent's text with the node's contract in it."""
+    """One agent at one node of one activation. instructions: the agent's text with the node's contract in.
+
+    schemas: the tools as the model sees them, emit_result last.
+    """
 
     proof: AgentProof
     project_id: str
@@ -97,6 +100,7 @@ class Task:
     entry: str
     instructions: str
     tools: Mapping[str, Tool]
+    schemas: tuple[ToolSchema, ...]
     host: TaskHost
 
     @property

@@ -130,7 +130,7 @@ class Turns:
             model=candidate.model,
             instructions=one.instructions,
             messages=(opening, *self._history.messages()),
-            tools=tuple(each.schema for each in one.tools.values()),
+            tools=one.schemas,
             max_tokens=one.route.max_tokens,
             temperature=one.route.temperature,
             situation=Situation(

@@ -114,6 +114,14 @@ def close_drafts(tx: Tx, position: Position, card: Card) -> dict[str, int]:
     return numbers
 
 
+def discard_drafts(tx: Tx, card: Card, activation: Activation) -> None:
+    """Drop the drafts that an activation opened and nobody accepted, by name."""
+    for name in records.names(tx, card.project_id, card.id):
+        one = records.read(tx, card.project_id, card.id, name)
+        if one is not None and one.draft is not None and one.draft.opened_at >= activation.opened_at:
+            records.discard(tx, one)
+
+
 def prepare_requirements(tx: Tx, card: Card, node: AgentNode) -> dict[str, Baseline]:
     """Open what a node wants clean and note where each required record stands."""
     for name, requirement in node.requirements.items():
