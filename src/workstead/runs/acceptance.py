@@ -138,9 +138,7 @@ def baseline_of(tx: Tx, card: Card, name: str) -> Baseline:
     return Baseline(head_id=one.head.head_id, revision=one.head.revision)
 
 
-def settle_card(
-    tx: Tx, run: Run, activation: Activation, card: Card, *, status: Status, outcome: Result
-) -> None:
+def settle_card(tx: Tx, run: Run, activation: Activation, card: Card, *, status: Status, outcome: Result) -> None:
     """The end of an activation: queue cleared, card settled, activation closed, in the caller's transaction."""
     card = notifications.remove(tx, card, notifications.pending(tx, card.project_id, card.id))
     cards.settle(tx, card, status, outcome)
@@ -192,9 +190,7 @@ def _authored(tx: Tx, one: records.Record) -> bool:
 
 def _check_completion(tx: Tx, card: Card) -> None:
     open_ones = [
-        child.id
-        for child in cards.children(tx, card.project_id, card.id)
-        if not lifecycle.is_terminal(child.status)
+        child.id for child in cards.children(tx, card.project_id, card.id) if not lifecycle.is_terminal(child.status)
     ]
     if open_ones:
         raise _NotYet(f"A card ends DONE only when its children have ended; still open: {', '.join(open_ones)}.")
@@ -219,9 +215,7 @@ def _accept(
         exports=_exports(card, numbers, tuple(numbers)),
     )
     _append(tx, position, [_settled(call, ToolResult(success=True, data={"accepted": True}))])
-    activations.leave(
-        tx, position.activation, ordinal=position.ordinal, outcome=said.outcome, summary=said.summary
-    )
+    activations.leave(tx, position.activation, ordinal=position.ordinal, outcome=said.outcome, summary=said.summary)
     grants.end(tx, position.grant_id)
     if isinstance(edge.target, TerminalTarget) and not conditional:
         counted = position.results[edge.target.promote_node] if edge.target.promote_node is not None else outcome

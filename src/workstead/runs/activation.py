@@ -131,14 +131,10 @@ class _Walk:
 
         def job(tx: Tx) -> None:
             grants.end_activation(tx, self._activation.id)
-            activations.leave(
-                tx, self._activation, ordinal=self._ordinal, outcome=outcome.outcome, summary=reason
-            )
+            activations.leave(tx, self._activation, ordinal=self._ordinal, outcome=outcome.outcome, summary=reason)
             card = self._read_card(tx)
             acceptance.discard_drafts(tx, card, self._activation)
-            acceptance.settle_card(
-                tx, self._around.run, self._activation, card, status=status, outcome=outcome
-            )
+            acceptance.settle_card(tx, self._around.run, self._activation, card, status=status, outcome=outcome)
 
         await self._around.effects.settle(self._around.scope, job)
         return CardEnd(card_id=self._activation.card_id, status=status, result=outcome)
@@ -168,9 +164,7 @@ def open_root(tx: Tx, around: Surroundings) -> Activation:
     return _open(tx, around, card, entry=entry, parent=None, direction=None)
 
 
-def _open_child(
-    tx: Tx, around: Surroundings, parent: Activation, caller: Caller, wanted: Wanted
-) -> Activation:
+def _open_child(tx: Tx, around: Surroundings, parent: Activation, caller: Caller, wanted: Wanted) -> Activation:
     if not isinstance(caller, Agent) or caller.activation_id != parent.id:
         raise errors.unauthenticated("This agent's activation has ended.")
     card = cards.find(tx, around.project, wanted.card_id)

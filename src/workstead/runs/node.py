@@ -82,9 +82,7 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
         host=_task_host(around, visit, position, proof),
     )
     try:
-        return await turns.Turns(
-            one, effects=around.effects, transport=around.transport_of(one.route)
-        ).run()
+        return await turns.Turns(one, effects=around.effects, transport=around.transport_of(one.route)).run()
     finally:
         await around.processes.end_owner(visit.activation.id)
 
@@ -95,9 +93,7 @@ def _record_operations(spec: AgentSpec) -> frozenset[str]:
     return frozenset(operation for tool, operation in needs.items() if tool in spec.tools)
 
 
-def _enter(
-    tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec, operations: frozenset[str]
-) -> Position:
+def _enter(tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec, operations: frozenset[str]) -> Position:
     """Grant, visit, records, conversation and everything the agent is told at entry, in one commit."""
     card = _card(tx, visit.activation)
     grant = Grant(
@@ -112,9 +108,7 @@ def _enter(
     )
     grants.add(tx, grant)
     executor = f"agent:{spec.name}"
-    activations.enter(
-        tx, around.run, visit.activation, ordinal=visit.ordinal, node=visit.node.name, executor=executor
-    )
+    activations.enter(tx, around.run, visit.activation, ordinal=visit.ordinal, node=visit.node.name, executor=executor)
     _initialize(tx, card, visit)
     baselines = acceptance.prepare_requirements(tx, card, visit.node)
     conversation = conversations.ensure(tx, around.project.id, agent=spec.name, card_id=card.id)
@@ -230,5 +224,3 @@ def _card(tx: Tx, activation: Activation) -> Card:
     if card is None:
         raise LookupError(f"activation {activation.id} names no card")
     return card
-
-
