@@ -46,11 +46,22 @@ def digest(value: object) -> str:
     return hashlib.sha256(dump(value)).hexdigest()
 
 
+def digest_text(canonical_text: str) -> str:
+    """SHA-256 of a text that `text` made."""
+    return hashlib.sha256(canonical_text.encode()).hexdigest()
+
+
+def parse(stored: str | bytes) -> Json:
+    """The value of JSON that this program wrote itself; for anything from outside use `load`."""
+    value: Json = orjson.loads(stored)
+    return value
+
+
 def load(raw: bytes, *, limit_bytes: int, limit_depth: int = DEPTH_LIMIT) -> Json:
     """The value of JSON that was handed in; raises `invalid` with the paths of what is wrong.
 
-    Refused are: too many bytes, more than `limit_depth` arrays and objects inside each other, what is not
-    UTF-8 or not JSON, NaN and infinity, integers past 64 bits, lone surrogates, NUL and duplicate keys.
+    Refused are: more than `limit_bytes`, more than `limit_depth` arrays and objects inside each other, bytes
+    that are not UTF-8, malformed text, NaN and infinity, integers past 64 bits, lone surrogates, NUL, duplicate keys.
     """
     if len(raw) > limit_bytes:
         raise errors.invalid(
