@@ -1,0 +1,1 @@
+"""Benchmarks: ours beside a peer or a floor measured in the same run."""

@@ -1,0 +1,32 @@
+"""Roles: which permissions a role gives in a project (S7), one printed table."""
+
+from enum import StrEnum
+
+from workstead.kernel.access import Permission
+
+
+class Role(StrEnum):
+    """What a person is in a project; the operator is an owner everywhere."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    OWNER = "owner"
+
+
+_VIEWER = frozenset({Permission.PROJECTS_READ, Permission.RUNS_READ})
+_EDITOR = _VIEWER | {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
+
+PERMISSIONS: dict[Role, frozenset[Permission]] = {
+    Role.VIEWER: _VIEWER,
+    Role.EDITOR: _EDITOR,
+    Role.OWNER: _EDITOR | {Permission.PROJECT_TRUST},
+}
+
+OPERATOR = frozenset(Permission)
+"""Owner everywhere, and also folder binding and the instance itself."""
+
+EVERYBODY = frozenset({Permission.SIGN_IN})
+"""What a signed-in person has without any project."""
+
+AGENT = frozenset({Permission.PROJECTS_READ, Permission.PROJECTS_WRITE, Permission.RUNS_READ})
+"""The ceiling of an agent at work; its grant names the operations one by one."""

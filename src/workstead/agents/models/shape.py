@@ -1,0 +1,120 @@
+"""The one shape of a model call: what is asked, what comes back, whatever the wire."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from workstead.kernel.canonical import Json
+
+
+class Role(StrEnum):
+    """Who speaks in a message."""
+
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    USER = "user"
+
+
+class Finish(StrEnum):
+    """Why the model stopped."""
+
+    CALLS = "calls"
+    LENGTH = "length"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A tool call of an answer. arguments: the raw JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message. calls: of an assistant's message. call_id: which call a tool's message answers."""
+
+    role: Role
+    text: str
+    calls: tuple[Call, ...] = ()
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSchema:
+    """A tool as the model sees it. parameters: a closed JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """Where a call stands in the work; practice chooses its turn by it and real wires ignore it.
+
+    turns: how many answers this agent has given in this node task. children: title to card id and status of the
+    card's children.
+    """
+
+    agent: str
+    card_id: str
+    card_title: str
+    node: str
+    entry: str
+    turns: int
+    children: Mapping[str, "Child"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Child:
+    """A child card as practice needs it."""
+
+    card_id: str
+    status: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One model call. instructions: the agent's standing text. messages: history, then what is prepared now."""
+
+    model: str
+    instructions: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...]
+    max_tokens: int
+    temperature: float
+    situation: Situation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counted them; None where it said nothing."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A complete answer: nothing is one before its end mark has been seen."""
+
+    text: str
+    calls: tuple[Call, ...] = ()
+    finish: Finish = Finish.STOP
+    usage: Usage = field(default_factory=Usage)
+
+
+class NoTurn(Exception):  # noqa: N818 - not an error of the program: the script has nothing to say
+    """Practice has no turn for where the work stands; the card becomes blocked with this sentence."""
+
+
+class Transport(Protocol):
+    """How a provider is asked. Two stand behind it: practice, and the wires of real providers."""
+
+    async def complete(self, request: Request) -> Answer:
+        """The whole answer; raises NoTurn, or whatever its failure class is."""
+        ...

@@ -1,0 +1,167 @@
+"""Access: permissions; proofs, which a door holds before anything was read; callers, which proofs turn out to be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workstead import errors
+from workstead.kernel.transaction import Tx
+
+
+class Permission(StrEnum):
+    """What an operation may require; a credential holds a set of them (S5, S6)."""
+
+    INSTANCE_READ = "instance:read"
+    PROJECT_BIND = "project:bind"
+    PROJECT_TRUST = "project:trust"
+    PROJECTS_CONTROL = "projects:control"
+    PROJECTS_READ = "projects:read"
+    PROJECTS_RUN = "projects:run"
+    PROJECTS_WRITE = "projects:write"
+    RUNS_READ = "runs:read"
+    SIGN_IN = "sign_in:use"
+
+
+PERSON_ONLY = frozenset({Permission.PROJECT_BIND, Permission.PROJECT_TRUST})
+"""What no credential can ever hold (first-hour decisions, "Permissions")."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretProof:
+    """A presented secret, as its SHA-256."""
+
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlProof:
+    """A connection on the control socket, which only the server's own user can open."""
+
+    uid: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentProof:
+    """An agent at work, by its grant: it holds until its node, its activation or its run ends."""
+
+    grant_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemProof:
+    """The server itself, by the name of the part that acts."""
+
+    part: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnonymousProof:
+    """Nothing was presented."""
+
+
+Proof = SecretProof | ControlProof | AgentProof | SystemProof | AnonymousProof
+
+
+@dataclass(frozen=True, kw_only=True)
+class Author:
+    """Who is written into a version: kind is person, agent, assistant, action or runtime."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """A signed-in person; permissions are those in the scope the call locked."""
+
+    id: str
+    name: str
+    operator: bool
+    permissions: frozenset[Permission]
+
+    @property
+    def subject(self) -> str:
+        """The key of this caller's receipts."""
+        return f"person:{self.id}"
+
+    @property
+    def author(self) -> Author:
+        """Who versions name."""
+        return Author(kind="person", name=self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """An agent inside its open activation on one card; operations: the exact names it may call."""
+
+    project_id: str
+    run_id: str
+    activation_id: str
+    card_id: str
+    name: str
+    permissions: frozenset[Permission]
+    operations: frozenset[str]
+
+    @property
+    def subject(self) -> str:
+        """The key of this caller's receipts."""
+        return f"activation:{self.activation_id}"
+
+    @property
+    def author(self) -> Author:
+        """Who versions name."""
+        return Author(kind="agent", name=self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """The server itself."""
+
+    part: str
+    permissions: frozenset[Permission] = frozenset(Permission)
+
+    @property
+    def subject(self) -> str:
+        """The key of this caller's receipts."""
+        return f"system:{self.part}"
+
+    @property
+    def author(self) -> Author:
+        """Who versions name."""
+        return Author(kind="runtime", name=self.part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anonymous:
+    """Nobody yet; may only sign in."""
+
+    permissions: frozenset[Permission] = frozenset({Permission.SIGN_IN})
+
+    @property
+    def subject(self) -> str:
+        """The key of this caller's receipts."""
+        return "anonymous"
+
+    @property
+    def author(self) -> Author:
+        """Who versions name."""
+        return Author(kind="person", name="anonymous")
+
+
+Caller = Person | Agent | System | Anonymous
+
+Authority = Callable[[Tx, Proof, str | None], Caller]
+"""Reads who a proof is and what they may do in a scope now; raises `unauthenticated`. Defined in accounts."""
+
+
+def require(caller: Caller, permissions: frozenset[Permission], *, operation: str) -> None:
+    """All of the permissions, or `denied` naming what is missing; an agent needs the operation in its list too."""
+    if isinstance(caller, Agent) and operation not in caller.operations:
+        raise errors.denied("operation_not_granted", f"{caller.name} has no {operation} here.", operation=operation)
+    missing = sorted(permissions - caller.permissions)
+    if missing:
+        raise errors.denied(
+            "permission_missing",
+            f"This needs {', '.join(missing)}, which you do not have here.",
+            missing=missing,
+        )

@@ -1,0 +1,1 @@
+"""How tests are tied to capabilities, and what is printed about it."""
