@@ -12,6 +12,7 @@ from workstead.kernel.transaction import Tx
 
 LIMIT_BYTES = 400_000
 _PAGE = 500
+_SILENT = Message(role=Role.ASSISTANT, text="")
 
 
 class History:
@@ -67,9 +68,7 @@ def to_messages(rows: Sequence[Row]) -> tuple[Message, ...]:
                 call = Call(
                     id=cast("str", content["id"]), name=row.tool or "", arguments=cast("str", content["arguments"])
                 )
-                answer = (
-                    made.pop() if made and made[-1].role is Role.ASSISTANT else Message(role=Role.ASSISTANT, text="")
-                )
+                answer = made.pop() if made[-1:] and made[-1].role is Role.ASSISTANT else _SILENT
                 made.append(Message(role=Role.ASSISTANT, text=answer.text, calls=(*answer.calls, call)))
             case RowKind.TOOL_RESULT:
                 text = canonical.text(content["result"])

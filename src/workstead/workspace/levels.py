@@ -50,7 +50,7 @@ for p in "$FOLDER" "$FOLDER/.workstead/work" "$HOME" "$TMPDIR"
 do : > "$p/$NAME" && rm "$p/$NAME" || echo "broken: writing $p"; done
 setsid sleep 300 & echo ready; sleep 300
 """
-_SCRIPTS = {
+SCRIPTS = {
     Level.NAMESPACES: _COMMON + _NAMESPACES + _ENDING,
     Level.LANDLOCK: _COMMON + _FILES + _ENDING,
     Level.USER: _ENDING,
@@ -89,7 +89,9 @@ class Doctor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trial:
+class Trial:
+    """What one level did when it was tried: why it cannot be had, or the ways out and what is missing."""
+
     leaks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     refused: str = ""
@@ -130,24 +132,25 @@ class Levels:
         for level in Level:
             if not self._floor.strength <= level.strength <= self._ceiling.strength:
                 continue
-            trial = await _try(level, folder=folder, surroundings=self._surroundings)
-            if not trial.refused and (not trial.leaks or level in {Level.USER, Level.NONE}):
+            tried = await trial(level, folder=folder, surroundings=self._surroundings)
+            if not tried.refused and (not tried.leaks or level in {Level.USER, Level.NONE}):
                 return LevelReport(
                     level=level,
-                    leaks=trial.leaks,
-                    missing=trial.missing,
+                    leaks=tried.leaks,
+                    missing=tried.missing,
                     refused=refused,
                     took_ms=round((time.monotonic() - began_s) * 1000),
                 )
-            refused[level] = trial.refused or "the test got out: " + ", ".join(trial.leaks)
+            refused[level] = tried.refused or "the test got out: " + ", ".join(tried.leaks)
         raise _unavailable(folder, floor=self._floor, refused=refused)
 
 
-async def _try(level: Level, *, folder: Path, surroundings: view.Surroundings) -> _Trial:
+async def trial(level: Level, *, folder: Path, surroundings: view.Surroundings, script: str | None = None) -> Trial:
+    """Try one level on a folder with its own script or another one."""
     with tempfile.NamedTemporaryFile(dir="/var/tmp", prefix="workstead-canary-") as canary:
         command = Command(
             folder=folder,
-            argv=("sh", "-c", _SCRIPTS[level]),
+            argv=("sh", "-c", script or SCRIPTS[level]),
             environment={
                 "CANARY": canary.name,
                 "NAME": f".workstead-tmp-probe-{os.getpid()}",
@@ -163,11 +166,11 @@ async def _try(level: Level, *, folder: Path, surroundings: view.Surroundings) -
             child.close()
 
 
-async def _watch(child: Child) -> _Trial:
+async def _watch(child: Child) -> Trial:
     try:
         await child.birth()
     except errors.Refusal as refusal:
-        return _Trial(refused=str(refusal.details.get("reason", refusal.message)))
+        return Trial(refused=str(refusal.details.get("reason", refusal.message)))
     child.go()
     found: list[str] = []
     with anyio.move_on_after(PROBE_TIMEOUT_S):
@@ -175,7 +178,7 @@ async def _watch(child: Child) -> _Trial:
     if "ready" not in found:
         child.kill()
         ending = await child.ended()
-        return _Trial(refused=ending.reason or "the test did not finish: " + "; ".join(found))
+        return Trial(refused=ending.reason or "the test did not finish: " + "; ".join(found))
     broken = [line for line in found if line.startswith("broken: ")]
     leaks = [line.removeprefix("leak: ") for line in found if line.startswith("leak: ")]
     child.kill_monitor()  # as if whatever started it had been killed
@@ -183,7 +186,7 @@ async def _watch(child: Child) -> _Trial:
         await child.ended()
     if late.cancelled_caught:
         leaks.append("survives its parent")
-    return _Trial(leaks=tuple(leaks), missing=child.missing, refused="; ".join(broken))
+    return Trial(leaks=tuple(leaks), missing=child.missing, refused="; ".join(broken))
 
 
 async def _lines_until_ready(source: int) -> list[str]:

@@ -1,8 +1,8 @@
 """What both launcher programs do: watch the server, speak to it, become the command; standard library.
 
 A program gets one descriptor with a marshal value (`Spec`), one to write status lines to, one to read the go
-byte from. Lines: `init PID START` first; after the go byte `missing WHAT` per lesser measure not to be had; at the end one
-of `exit N`, `signal N`, `stopped memory`, `stopped disk`, or `refused WHY` when the command was never started.
+byte from. Lines: `init PID START` first; after the go byte `missing WHAT` per lesser measure not to be had; at the
+end one of `exit N`, `signal N`, `stopped memory`, `stopped disk`, or `refused WHY` when it was never started.
 """
 
 import errno
@@ -34,6 +34,12 @@ class Line:
     def say(self, text: str) -> None:
         """Write one status line."""
         say(self.status, text)
+
+
+def refuse(told: int, error: OSError) -> None:
+    """Say why the command was never started."""
+    place = f"{error.filename}: " if error.filename else ""
+    say(told, f"refused {place}{error.strerror}")
 
 
 def say(told: int, text: str) -> None:
@@ -75,7 +81,7 @@ def announce(line: Line, *, child: int) -> None:
 
 
 def guard(line: Line, *, server: int, child: int, gate: int, told: int) -> None:
-    """Pass the go byte on, and back what the child tells; return when it has ended, and end it with the server.
+    """Pass the go byte on, and what the child tells back, until it ends; end it with the server.
 
     TERM is passed on once the command may run; before that it ends everything.
     """

@@ -45,7 +45,7 @@ def main(source: int, status: int, go: int) -> None:
         syscalls.adopt_orphans()
         _make_places(spec)
     except OSError as error:
-        line.say(f"refused {error}")
+        monitor.refuse(line.status, error)
         return
     gate, told = os.pipe(), os.pipe()
     child = os.fork()
@@ -87,7 +87,7 @@ def _keep(spec: "Spec", *, gate: int, told: int) -> None:
         if leader == 0:
             _become_command(spec, told, handled)
     except OSError as error:
-        monitor.say(told, f"refused {error}")
+        monitor.refuse(told, error)
         os._exit(monitor.REFUSED)
     for number in handled - {signal.SIGUSR1}:
         signal.signal(number, lambda got, _: _pass_on(got))
@@ -109,7 +109,7 @@ def _become_command(spec: "Spec", told: int, handled: set[signal.Signals]) -> No
         signal.pthread_sigmask(signal.SIG_UNBLOCK, handled)
         monitor.execute(spec)
     except OSError as error:
-        monitor.say(told, f"refused {error}")
+        monitor.refuse(told, error)
     os._exit(monitor.NOT_STARTED)
 
 
@@ -123,9 +123,7 @@ def _fence(spec: "Spec", told: int) -> None:
         return
     for what in LANDLOCK_MISSES:
         monitor.say(told, f"missing {what}")
-    closed = (
-        frozenset(range(syscalls.PORTS)) if spec["network"] == "none" else frozenset(spec["closed_ports"])
-    )
+    closed = frozenset(range(syscalls.PORTS)) if spec["network"] == "none" else frozenset(spec["closed_ports"])
     rules = syscalls.landlock_rules(files=EVERYTHING, close_ports=bool(closed))
     for path, rights in _allowed(spec, told):
         try:
