@@ -49,9 +49,7 @@ def gather(read: Reader, environment: Mapping[str, str] | None = None) -> Source
     shelf = _Shelf(read)
     parsed = yaml_source.parse(source, name=FILE)
     if parsed.root is not None:
-        compiler.compile_tree(
-            parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment=environment or {}
-        )
+        compiler.compile_tree(parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment=environment or {})
     return Sources(yaml=source, prompts=shelf.selected, problems=tuple(shelf.problems))
 
 
@@ -122,9 +120,7 @@ class _Shelf:
         if path in self._absent:
             return None
         if path not in self.selected:
-            source = (
-                template.read_bundled(path) if path.startswith(prompts.BUNDLED_PREFIX) else self._read(path)
-            )
+            source = template.read_bundled(path) if path.startswith(prompts.BUNDLED_PREFIX) else self._read(path)
             if source is None:
                 self._absent.add(path)
                 return None
