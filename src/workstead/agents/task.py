@@ -9,6 +9,7 @@ from workstead.agents.tools.tool import Tool
 from workstead.kernel import scopes
 from workstead.kernel.access import AgentProof
 from workstead.kernel.transaction import Tx
+from workstead.work.cards import Result
 from workstead.work.workflow.graph import AgentNode, AgentSpec, Edge, Route
 
 
@@ -32,11 +33,12 @@ class Finish:
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """The node's result, accepted and recorded. edge: where it leads."""
+    """The node's result, accepted and recorded. edge: where it leads. result: what a later node may promote."""
 
     edge: Edge
     outcome: str
     summary: str
+    result: Result
     conditional: bool = False  # the edge's alternative for pending notifications was taken
 
 
@@ -66,7 +68,7 @@ TaskEnd = Accepted | Blocked | Failed
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolHost:
+class TaskHost:
     """What runs lends to the turn loop.
 
     gate: returns when a model call may be made (it parks while paused). prepare: what is put before the history.
@@ -95,7 +97,7 @@ class Task:
     entry: str
     instructions: str
     tools: Mapping[str, Tool]
-    host: ToolHost
+    host: TaskHost
 
     @property
     def scope(self) -> str:
