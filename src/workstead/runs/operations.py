@@ -196,7 +196,7 @@ def start(tx: Tx, caller: Caller, args: StartRun) -> RunView:
         raise errors.denied("run_needs_person", "A run is started by a person, whose rights its agents borrow.")
     digest = configurations.keep(tx, found.sources)
     made = runs.add(tx, project, person=caller, configuration=digest)
-    _noted(tx, project, caller, "runs:run:started", made)
+    _noted(tx, project, caller, event="runs:run:started", one=made)
     return _view(tx, made)
 
 
@@ -205,7 +205,7 @@ def pause(tx: Tx, caller: Caller, args: ControlRun) -> RunView:
     project, one = _live(tx, caller, args.project)
     if one.wanted is Wanted.STOP:
         raise errors.conflict("run_stopping", "The run is stopping already.")
-    _noted(tx, project, caller, "runs:run:paused", one)
+    _noted(tx, project, caller, event="runs:run:paused", one=one)
     return _view(tx, runs.want(tx, one, Wanted.PAUSE))
 
 
@@ -214,14 +214,14 @@ def resume(tx: Tx, caller: Caller, args: ControlRun) -> RunView:
     project, one = _live(tx, caller, args.project)
     if one.wanted is not Wanted.PAUSE:
         raise errors.conflict("run_not_paused", f"The run is {one.state.value}, not paused.", state=one.state.value)
-    _noted(tx, project, caller, "runs:run:resumed", one)
+    _noted(tx, project, caller, event="runs:run:resumed", one=one)
     return _view(tx, runs.want(tx, one, Wanted.RUN))
 
 
 def stop(tx: Tx, caller: Caller, args: ControlRun) -> RunView:
     """Contain everything the run started and end it; asked again, it is the same stop."""
     project, one = _live(tx, caller, args.project)
-    _noted(tx, project, caller, "runs:run:stopped", one)
+    _noted(tx, project, caller, event="runs:run:stopped", one=one)
     return _view(tx, runs.want(tx, one, Wanted.STOP))
 
 
@@ -330,7 +330,7 @@ def _check_root(tx: Tx, project: Project) -> None:
         raise errors.conflict("project_not_startable", message, status=state)
 
 
-def _noted(tx: Tx, project: Project, caller: Caller, event: str, one: Run) -> None:
+def _noted(tx: Tx, project: Project, caller: Caller, *, event: str, one: Run) -> None:
     evidence.add(
         tx,
         project.scope,
