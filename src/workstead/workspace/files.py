@@ -274,9 +274,7 @@ def components(path: str) -> tuple[str, ...]:
     if "\0" in path or size_bytes > PATH_LIMIT_BYTES:
         raise errors.invalid("path_invalid", "The path holds a NUL character or is too long.")
     if path.startswith("/"):
-        raise errors.invalid(
-            "path_outside", f"{path} is absolute; name files relative to the project folder."
-        )
+        raise errors.invalid("path_outside", f"{path} is absolute; name files relative to the project folder.")
     parts = tuple(part for part in path.split("/") if part not in {"", "."})
     if ".." in parts:
         raise errors.invalid("path_outside", f"{path} may not climb with '..'.")
@@ -342,9 +340,7 @@ def _refusal(error: OSError, path: str) -> errors.Refusal | None:
         return errors.not_found("file", path)
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.ENXIO}:
         # A link opened as a folder answers "not a directory", so one sentence serves both.
-        return errors.invalid(
-            "path_blocked", f"{path} leads through a link or something that is no folder or file."
-        )
+        return errors.invalid("path_blocked", f"{path} leads through a link or something that is no folder or file.")
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return errors.denied("path_denied", f"The server may not do that with {path}.")
     if error.errno == errno.EEXIST:

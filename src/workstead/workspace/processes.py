@@ -69,9 +69,7 @@ class Processes:
         self._clean = clean
         self._processes: dict[str, _Process] = {}
 
-    async def start(
-        self, command: Command, *, owner: str, card: str, stored: StoredAs, group: TaskGroup
-    ) -> str:
+    async def start(self, command: Command, *, owner: str, card: str, stored: StoredAs, group: TaskGroup) -> str:
         """Start a command for an owner (an activation) on a card; returns its id, `proc-` and 12 hex digits.
 
         The task group's end ends it. Raises what `Launcher.start` raises.
@@ -142,9 +140,7 @@ class Processes:
 
     def _output(self, facts: CaptureFacts) -> Output:
         text = self._clean(facts.head.decode("utf-8", "replace"))
-        return Output(
-            head=head_text(text), size_bytes=facts.size_bytes, complete=facts.complete, path=facts.path
-        )
+        return Output(head=head_text(text), size_bytes=facts.size_bytes, complete=facts.complete, path=facts.path)
 
 
 def _captures(card: str, process_id: str) -> Captures:
