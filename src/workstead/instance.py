@@ -15,6 +15,7 @@ from pathlib import Path
 
 from workstead import errors
 
+VERSION = "0.1.0"
 LOCK = "lock"
 CONTROL = "control"
 DATABASE = "workstead.sqlite3"
