@@ -23,20 +23,25 @@ import uvicorn
 from workstead import errors, instance, logs, settings
 from workstead.accounts import authority, first_start
 from workstead.accounts import operations as accounts
+from workstead.accounts.projects import Project
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.kernel import scopes
-from workstead.kernel.access import ControlProof
+from workstead.kernel.access import Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
+from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.settings import Settings
+from workstead.work import configurations, setup
+from workstead.work import operations as work
+from workstead.work.workflow.graph import Configuration
 from workstead.workspace import folders
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Level
@@ -120,6 +125,7 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
 
 def main() -> None:
     """Run the server until it is told to stop; exit code 1 with one sentence when it cannot start."""
+    os.umask(0o077)
     try:
         chosen = settings.load(os.environ)
         logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor())
@@ -138,9 +144,11 @@ def _assemble(
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    operations = Operations(
-        (*accounts.OPERATIONS,), store=store, authority=authority.read, wakes=wakes, clock=clock
+    table = (
+        *accounts.OPERATIONS,
+        *work.operations(configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve()),
     )
+    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -149,6 +157,7 @@ def _assemble(
         facts=facts,
         redactor=redactor,
         doctor=partial(_doctor, launcher, chosen),
+        procedures={"initialise": partial(setup.initialise, operations)},
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
     return App(
@@ -213,6 +222,11 @@ def _listen(host: str, port: int) -> socket.socket:
         raise errors.conflict("port_in_use", message) from None
     listening.setblocking(False)
     return listening
+
+
+def _configuration_of(tx: Tx, _: Caller, project: Project) -> Configuration:
+    """What a change follows while no run has a configuration pinned."""
+    return configurations.load_trusted(tx, project)
 
 
 async def _stop(stop: anyio.Event, app: App, server: _Server) -> None:
