@@ -7,21 +7,23 @@ import contextlib
 import errno
 import os
 import pwd
+import shlex
 import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import structlog
 import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import authority, first_start
+from workstead.accounts import authority, first_start, projects
 from workstead.accounts import operations as accounts
 from workstead.accounts.projects import Project
 from workstead.clock import Clock, SystemClock, iso
@@ -46,7 +48,7 @@ from workstead.workspace import folders
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Level
 
-Service = Callable[[], Awaitable[None]]
+Service = Callable[[], Coroutine[Any, Any, None]]
 """Something that lives as long as the server, in its task group; its failure ends the server."""
 
 _GRACE_S = 3
@@ -133,7 +135,8 @@ def main() -> None:
     except errors.Refusal as refusal:
         print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
         sys.exit(1)
-    anyio.run(_run, app, backend_options={"use_uvloop": True})
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
 def _assemble(
@@ -220,7 +223,7 @@ def _listen(host: str, port: int) -> socket.socket:
             raise errors.unavailable("address_unusable", message) from None
         message = f"Port {port} of {host} is in use; stop what uses it or choose another with WORKSTEAD_PORT."
         raise errors.conflict("port_in_use", message) from None
-    listening.setblocking(False)
+    listening.settimeout(0)
     return listening
 
 
@@ -271,18 +274,31 @@ def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
     }
 
 
-async def _run(app: App) -> None:
+async def _run(app: App, folder: Path | None) -> None:
     stop = anyio.Event()
 
     async def started() -> None:
         link = await app.control.sign_in_link(ControlProof(uid=os.geteuid()))
-        print(f"Workstead is at {app.facts.address}\nSign in: {link['link']}", flush=True)  # noqa: T201 - for the terminal
+        lines = [f"Workstead is at {app.facts.address}", f"Sign in: {link['link']}", *_folder_line(app, folder)]
+        print("\n".join(lines), flush=True)  # noqa: T201 - for the terminal
         _LOG.info("serving", address=app.facts.address, data_folder=str(app.settings.data_folder))
 
     async with anyio.create_task_group() as group:
         group.start_soon(_signals, stop)
         await serve(app, stop=stop, started=started)
         group.cancel_scope.cancel()
+
+
+def _folder_line(app: App, folder: Path | None) -> list[str]:
+    """Where the page of the project in a folder is, or how to make it one."""
+    if folder is None:
+        return []
+    real = str(folder.resolve())
+    found = app.store.read_here(lambda connection: projects.all_of_them(Tx(connection, clock=app.clock)))
+    slug = next((one.slug for one in found if one.folder == real), None)
+    if slug is None:
+        return [f"No project yet: workstead init {shlex.quote(str(folder))} --objective TEXT"]
+    return [f"Project: {app.facts.address}/projects/{slug}"]
 
 
 async def _signals(stop: anyio.Event) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer import _click as click
 
-from workstead import errors, instance, settings
+from workstead import errors, settings
 from workstead.doors import control_client
 from workstead.doors.control_client import Server
 from workstead.terminal import Answer, Terminal, counts, run_end
@@ -46,7 +46,9 @@ commands = typer.Typer(
 
 
 @commands.command()
-def up(folder: Annotated[Path | None, typer.Argument(help="Also print the page of the project in this folder.")] = None) -> None:
+def up(
+    folder: Annotated[Path | None, typer.Argument(help="Also print the page of the project in this folder.")] = None,
+) -> None:
     """Start the server here and print a sign-in link; end it with Ctrl+C."""
     data = _data_folder()
     try:
@@ -195,7 +197,9 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         terminal.json({"server": hello, "machine": found})
         return
-    terminal.facts([(key.replace("_", " "), _shown(value)) for key, value in {**hello, **found}.items() if key != "operations"])
+    terminal.facts(
+        [(key.replace("_", " "), _shown(value)) for key, value in {**hello, **found}.items() if key != "operations"]
+    )
 
 
 @commands.command()
@@ -244,7 +248,9 @@ def _project(server: Server, named: str | None) -> str:
         folder = server.operation("get_project", {"project": one["slug"]})["folder"]
         if folder is not None and here.is_relative_to(folder):
             return str(one["slug"])
-    raise errors.invalid("project_unnamed", "This folder belongs to no project; name one, as `workstead status` lists them.")
+    raise errors.invalid(
+        "project_unnamed", "This folder belongs to no project; name one, as `workstead status` lists them."
+    )
 
 
 def _missing(project: str) -> Any:

@@ -137,7 +137,7 @@ def bind_control(folder: Path) -> socket.socket:
         control.bind(address)
     (folder / CONTROL).chmod(0o600)
     control.listen(64)
-    control.setblocking(False)
+    control.settimeout(0)
     return control
 
 

@@ -102,7 +102,7 @@ def _issue(tx: Tx, kind: CredentialKind, person_id: str) -> Secret:
 
 def _person(caller: Caller) -> Person:
     if not isinstance(caller, Person):
-        raise errors.denied("person_only", "Only a signed-in person can do this.")
+        raise errors.unauthenticated()
     return caller
 
 

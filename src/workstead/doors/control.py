@@ -50,7 +50,7 @@ class Control:
     async def _attend(self, stream: SocketStream) -> None:
         async with stream:
             try:
-                uid = peer_uid(stream.extra(SocketAttribute.raw_socket))
+                uid = peer_uid(stream.extra(SocketAttribute.raw_socket))  # noqa: S610 - not a database
                 if uid != os.geteuid():
                     refused = errors.denied("peer_denied", "Only the account that runs the server may use this.")
                     await _send(stream, refusal_reply(refused))
@@ -76,7 +76,7 @@ class Control:
                 await _send(stream, self._redacted(refusal_reply(refusal)))
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 raise
-            except Exception:
+            except Exception:  # noqa: BLE001
                 # A door is where the unexpected ends (house style, line 32): the trace stays here, its id goes out.
                 trace_id = uuid4().hex
                 _LOG.exception("control request failed", trace_id=trace_id)
@@ -113,6 +113,7 @@ class Control:
 
     def _hello(self) -> Json:
         level = self.doctor().get("isolation")
+        offered: list[Json] = [*sorted(name for name, each in self.operations.table.items() if Door.CLI in each.doors)]
         facts = self.facts
         return {
             "boot_id": facts.boot_id,
@@ -121,7 +122,7 @@ class Control:
             "address": facts.address,
             "started_at": facts.started_at,
             "isolation": level,
-            "operations": sorted(name for name, each in self.operations.table.items() if Door.CLI in each.doors),
+            "operations": offered,
         }
 
     async def _follow(self, stream: SocketStream, proof: Proof, project: str, *, after: int | None) -> None:
@@ -142,13 +143,14 @@ def peer_uid(connected: socket.socket) -> int:
 
 def refusal_reply(refusal: errors.Refusal) -> dict[str, Json]:
     """A refusal as this door says it."""
+    issues: list[Json] = [{"path": issue.path, "message": issue.message} for issue in refusal.issues]
     return {
         "ok": False,
         "kind": refusal.kind.value,
         "code": refusal.code,
         "message": refusal.message,
         "details": canonical.parse(canonical.dump(dict(refusal.details))),
-        "issues": [{"path": issue.path, "message": issue.message} for issue in refusal.issues],
+        "issues": issues,
         "advice": refusal.advice.value,
     }
 

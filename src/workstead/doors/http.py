@@ -80,7 +80,7 @@ class Guard:
         except _TooLarge:
             if not began:
                 await _too_large()(scope, receive, sending)
-        except Exception:
+        except Exception:  # noqa: BLE001
             # A door is where the unexpected ends: the trace stays here, its id goes out (house style, line 32).
             trace_id = uuid4().hex
             _LOG.exception("request failed", trace_id=trace_id, method=scope["method"], path=scope["path"])

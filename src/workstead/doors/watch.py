@@ -1,12 +1,13 @@
 """Watching: what every streaming door shares; authority is asked again for each page of rows (K06, K11)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from workstead import errors
 from workstead.accounts import projects
 from workstead.clock import Clock
 from workstead.kernel import access, feed, scopes
-from workstead.kernel.access import Authority, Caller, Permission, Proof
+from workstead.kernel.access import Anonymous, Authority, Caller, Permission, Proof
 from workstead.kernel.feed import FeedPage, Wakes
 from workstead.kernel.store import Connection, Store
 from workstead.kernel.transaction import Tx
@@ -48,7 +49,7 @@ class Watch:
 
         def job(connection: Connection) -> Caller:
             tx = Tx(connection, clock=self._clock)
-            caller = self._authority(tx, proof, scopes.INSTANCE)
+            caller = _known(self._authority(tx, proof, scopes.INSTANCE))
             access.require(caller, frozenset({permission}), operation=what)
             return caller
 
@@ -60,7 +61,7 @@ class Watch:
         def job(connection: Connection) -> str:
             tx = Tx(connection, clock=self._clock)
             scope = projects.scope_of(tx, project)
-            caller = self._authority(tx, proof, scope)
+            caller = _known(self._authority(tx, proof, scope))
             access.require(caller, _READS, operation="follow")
             return projects.visible(tx, caller, project).scope
 
@@ -70,7 +71,7 @@ class Watch:
         """The number of the scope's last row."""
         return self._store.read_here(lambda connection: scopes.last_seq(Tx(connection, clock=self._clock), scope))
 
-    async def project(self, proof: Proof, project: str, *, after: int | None = None) -> AsyncIterator[FeedPage]:
+    async def project(self, proof: Proof, project: str, *, after: int | None = None) -> AsyncGenerator[FeedPage, None]:
         """Pages of a project's rows from `after` (None: from now on); an empty page is a sign of life.
 
         Raises the refusal when the reader may not see the project any more; no row of that page was shown.
@@ -82,7 +83,7 @@ class Watch:
             self.project_scope(proof, project)
             yield page
 
-    async def instance(self, proof: Proof) -> AsyncIterator[FeedPage]:
+    async def instance(self, proof: Proof) -> AsyncGenerator[FeedPage, None]:
         """Pages of the instance's own rows from now on, for whoever is signed in."""
         self.require(proof, Permission.SIGN_IN, what="follow")
         start = self.newest(scopes.INSTANCE)
@@ -90,3 +91,9 @@ class Watch:
         async for page in feed.follow(self._store, self._wakes, cursor={scopes.INSTANCE: start}, poll_s=POLL_S):
             self.require(proof, Permission.SIGN_IN, what="follow")
             yield page
+
+
+def _known(caller: Caller) -> Caller:
+    if isinstance(caller, Anonymous):
+        raise errors.unauthenticated()
+    return caller

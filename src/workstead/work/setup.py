@@ -18,7 +18,7 @@ async def initialise(operations: Operations, proof: Proof, given: Mapping[str, J
     a folder that is a project already is answered as it is, and nothing is written. Raises what `create_project` does.
     """
     folder = Path(str(given.get("folder", "")))
-    there = await _project_of(operations, proof, folder)
+    there = await _project_of(operations, proof, real=_real(folder))
     if there is not None:
         return there
     materials = template.materialise(str(given.get("template", template.CLASSIC)))
@@ -36,10 +36,11 @@ async def initialise(operations: Operations, proof: Proof, given: Mapping[str, J
     }
 
 
-async def _project_of(operations: Operations, proof: Proof, folder: Path) -> dict[str, Json] | None:
-    if not folder.is_absolute():
-        return None
-    real = str(folder.resolve())
+def _real(folder: Path) -> str:
+    return str(folder.resolve()) if folder.is_absolute() else ""
+
+
+async def _project_of(operations: Operations, proof: Proof, *, real: str) -> dict[str, Json] | None:
     listed = await operations.run(proof, "list_projects", {}, door=Door.CLI)
     for one in listed.projects:
         found = await operations.run(proof, "get_project", {"project": one.id}, door=Door.CLI)
