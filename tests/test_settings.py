@@ -118,7 +118,6 @@ def test_every_loopback_address_is_accepted(tmp_path: Path, host: str) -> None:
     assert read(tmp_path, HOST=host).host == host
 
 
-@pytest.mark.covers("K19")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "8.8.8.8"])
 def test_an_address_that_others_can_reach_is_refused_until_sign_in_exists(tmp_path: Path, host: str) -> None:
     """S1: an instance starts single-operator, bound to loopback."""
@@ -154,9 +153,7 @@ BAD_VALUES = [
 
 
 @pytest.mark.parametrize(("key", "value"), BAD_VALUES)
-def test_a_bad_value_in_the_file_stops_with_its_key_and_not_the_value(
-    tmp_path: Path, key: str, value: str
-) -> None:
+def test_a_bad_value_in_the_file_stops_with_its_key_and_not_the_value(tmp_path: Path, key: str, value: str) -> None:
     """House style, line 44."""
     no = refusal(tmp_path, f"{key} = {value}")
     assert (no.kind, no.code, [issue.path for issue in no.issues]) == (

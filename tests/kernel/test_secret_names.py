@@ -5,15 +5,17 @@ import pytest
 from workstead.kernel import secret_names
 
 SECRET = (
-    "password PASSWORD userPassword password_hash DB_PASSWORD PGPASSWORD passwd pwd passphrase token access_token "
-    "accessToken refresh-token tokens api_tokens secret client_secret clientSecret CLIENT_SECRET secrets api_key "
-    "apiKey api-key APIKEY x-api-key X-Api-Key authorization Proxy-Authorization cookie Set-Cookie private_key "
-    "privateKey aws_secret_access_key signing_key password2 new_password credential db.password jwt code_verifier"
+    "password PASSWORD userPassword password_hash DB_PASSWORD PGPASSWORD passwd pwd passphrase token "
+    "access_token accessToken refresh-token tokens api_tokens secret client_secret clientSecret "
+    "CLIENT_SECRET secrets api_key apiKey api-key APIKEY x-api-key X-Api-Key authorization "
+    "proxy_authorization cookie Set-Cookie private_key privateKey aws_secret_access_key signing_key "
+    "password2 new_password credential db.password jwt code_verifier "
 )
 PLAIN = (
-    "tokens_used token_count tokenCount max_tokens page_token nextPageToken token_type token_endpoint "
-    "price_per_token password_min_length secretary public_key key keyboard author authorized cookie_policy "
-    "tokenizer passwordless secret_name api_key_id monkey name value title card_id"
+    "tokens_used token_count tokenCount max_tokens page_token nextPageToken token_type "
+    "token_endpoint price_per_token password_min_length secretary public_key key keyboard author "
+    "authorized cookie_policy tokenizer passwordless secret_name api_key_id monkey name value title "
+    "card_id "
 )
 
 

@@ -204,11 +204,8 @@ def test_record_starters_compaction_keys_and_scripts_are_literal() -> None:
     """Duty: facts 4, never in record templates or compaction keys; a script's `${...}` is the shell's."""
     source = folder.changed('"# {{cardTitle}}"', '"${HOME}"', source=folder.with_action())
     source = folder.changed("""'make "$1"'""", "'echo ${HOME}'", source=source)
-    source = folder.changed(
-        "redo: {target: {node: steer}, prompt: {reference: handoff}}",
-        "redo: {target: {node: steer}, prompt: {reference: handoff, compactable: false, compaction_key: '${K}'}}",
-        source=source,
-    )
+    redo = "redo: {target: {node: steer}, prompt: {reference: handoff"
+    source = folder.changed(redo, f"{redo}, compactable: false, compaction_key: '${{K}}'", source=source)
     types = folder.compiled(source, environment={"HOME": "/root", "K": "x"}).configuration.card_types
     measure, check = types["task"].workflow.nodes["measure"], types["project"].workflow.nodes["check"]
     assert isinstance(measure, graph.ActionNode)
@@ -261,7 +258,7 @@ def test_practice_without_network_asks_for_no_trust() -> None:
 
 @pytest.mark.covers("K19")
 def test_everything_that_reaches_out_or_runs_is_put_before_the_person() -> None:
-    """Duty: S2; providers, addresses, keys, action nodes with commands, outside servers, agents with the network."""
+    """Duty: S2; providers, addresses, keys, commands of action nodes, outside servers, open networks."""
     old = "    network: none\n    can_create"
     source = folder.changed(old, old.replace("none", "full"), source=folder.with_action())
     source = folder.changed("providers:\n", _OUTSIDE.split("outside_servers", maxsplit=1)[0], source=source)

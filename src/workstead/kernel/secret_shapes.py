@@ -86,7 +86,8 @@ def _flag_value(match: re.Match[str]) -> Span | None:
 def _assigned(match: re.Match[str]) -> Span | None:
     """The value behind a secret name; searched from here, so that names inside other values are found too."""
     name, text = match["name"], match.string
-    if not secret_names.secret(name):
+    # The innocent go first: a bare value read whole and left would be read again for each name inside it.
+    if not secret_names.secret(name) or _innocent(text, at=match.end(), name=name):
         return None
     value = _VALUE.match(text, match.end())
     if value is None:
@@ -96,11 +97,11 @@ def _assigned(match: re.Match[str]) -> Span | None:
         return None if not hidden or _PLACEHOLDER.fullmatch(hidden) else value.span(value.lastgroup or 0)
     start, end = value.span("bare")
     prose = match["sign"] == ":" and match["gap"] and not _alone_or_wild(text, start, end)
-    return None if prose or _innocent(text, at=start, name=name) else (start, end)
+    return None if prose else (start, end)
 
 
 def _alone_or_wild(text: str, start: int, end: int) -> bool:
-    """After a colon prose goes on (`Password: at least eight`); what ends its line or has digits is a value."""
+    """After a colon prose may go on (`Password: at least 8`); a value ends its line or has digits."""
     wild = end - start >= 6 and any("0" <= letter <= "9" for letter in text[start:end])
     return wild or text[end : end + 1] in {"", "\n", "\r"}
 
@@ -229,7 +230,8 @@ SHAPES: tuple[Shape, ...] = (
     _shape(
         "secret",
         ("--",),
-        r"(?<!\S)--(?P<name>[A-Za-z][A-Za-z0-9-]{0,40}+)[ \t]{1,4}(?P<hide>(?!\[redacted:)[^\s\"'`-][^\s\"'`]*+)",
+        r"(?<!\S)--(?P<name>[A-Za-z][A-Za-z0-9-]{0,40}+)[ \t]{1,4}(?P<hide>(?!\[redacted:)[^\s\"'`-]"
+        r"[^\s\"'`]*+)",
         part=_flag_value,
     ),
     _shape(

@@ -57,5 +57,3 @@ def counts_of(tx: Tx, project_id: str) -> dict[str, int]:
     """How many living cards a project has of each status that occurs."""
     found = tx.all(_COUNTS_OF, k_project_id=project_id, k_deleted=0)
     return {cast("str", status): cast("int", number) for status, number in found}
-
-

@@ -81,7 +81,7 @@ def gather(folder: Path) -> Gathered:
 
         if read(compiler.FILE) is None:
             raise _no_configuration(folder)
-        sources = compiler.gather(read)
+        sources = compiler.gather(read, dict(_variables()))
     compiled, refusal = _try_compile(sources)
     return Gathered(sources=sources, digest=compiler.digest_of(sources), compiled=compiled, refusal=refusal)
 

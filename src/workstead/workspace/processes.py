@@ -1,6 +1,7 @@
-"""Named processes of agents over the launcher: started, waited for, killed, and ended with whoever owns them (W17).
+"""Named processes of agents: started, waited for, killed, and ended with whoever owns them (W17).
 
-In memory only; what happened to a process is recorded by the caller, whose `stored` sees its birth before it runs.
+In memory only; what happened to a process is recorded by the caller, whose `stored` sees its birth before it
+runs.
 """
 
 import secrets
@@ -37,7 +38,8 @@ class Output:
 class ProcessView:
     """A process as its owner sees it.
 
-    status: `exited` with `exit_code`; `failed` when it never began; `killed` by a signal, a limit or us, with `reason`.
+    status: `exited` with `exit_code`; `failed` when it never began; `killed` by a signal, a limit or us, with
+    `reason`.
     """
 
     process_id: str
@@ -88,7 +90,7 @@ class Processes:
         return process_id
 
     async def wait(self, process_id: str, *, owner: str, timeout_s: float) -> ProcessView:
-        """How a process stands after at most this long (0 = now); a final result is given once. Raises not found."""
+        """How a process stands after at most this long (0 = now); a final result is given once."""
         process = self._of(process_id, owner=owner)
         if timeout_s > 0:
             with anyio.move_on_after(timeout_s):

@@ -77,9 +77,9 @@ _FILES = {
 class Surroundings:
     """What is the same for every command of one server.
 
-    toolchain: folders bound read-only beside the system's, each at its own path. hidden: folders that no command may
-    see (data folder, other projects). closed_ports: TCP ports of this machine kept shut under network `full`.
-    environment: what the operator lets through to every command.
+    toolchain: folders bound read-only beside the system's, each at its own path. hidden: folders that no
+    command may see (data folder, other projects). closed_ports: TCP ports of this machine kept shut under
+    network `full`. environment: what the operator lets through to every command.
     """
 
     toolchain: tuple[Path, ...] = field(default_factory=lambda: (Path(sys.base_prefix),))
@@ -89,7 +89,7 @@ class Surroundings:
 
 
 def inherited() -> dict[str, str]:
-    """The few variables of the server's own environment a command may know: certificates and the time zone."""
+    """The few variables of the server's environment a command may know: certificates and the time zone."""
     return {name: os.environ[name] for name in PASSED if name in os.environ}
 
 
@@ -150,10 +150,11 @@ def _environment(
 ) -> dict[str, str]:
     cache = f"{command.folder}/{folders.WORK}/cache"
     private = level is Level.NAMESPACES
+    limited = private or level is Level.LANDLOCK
     home = HOME if private else f"{command.folder}/{folders.WORK}/home"
     names = {f"GIT_{who}_{what}": v for who in ("AUTHOR", "COMMITTER") for what, v in _IDENTITY.items()}
     return {
-        "PATH": _path(visible) if private else os.environ.get("PATH", PATH),
+        "PATH": _path(visible) if limited else os.environ.get("PATH", PATH),
         "HOME": home,
         "USER": "agent",
         "LOGNAME": "agent",
@@ -166,6 +167,8 @@ def _environment(
         "npm_config_cache": f"{cache}/npm",
         "GIT_TERMINAL_PROMPT": "0",
         **names,
+        # Git gives up on a file of the system that it may not read.
+        **({"GIT_CONFIG_NOSYSTEM": "1"} if limited else {}),
         **(OFFLINE if command.network == "none" else {}),
         **surroundings.environment,
         **command.environment,
@@ -176,7 +179,7 @@ _IDENTITY = {"NAME": "Agent", "EMAIL": "agent@localhost"}
 
 
 def _path(visible: list[str]) -> str:
-    """The server's own search path as far as it exists for the command, then the system's and our Python's."""
+    """The server's search path as far as it exists for the command, then the system's and our Python's."""
     wanted = [*os.environ.get("PATH", "").split(":"), *PATH.split(":"), f"{sys.base_prefix}/bin"]
     kept = [folder for folder in wanted if folder.startswith("/") and _under(folder, [*visible, *TOPS])]
     return ":".join(dict.fromkeys(kept))
