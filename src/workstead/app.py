@@ -31,7 +31,7 @@ from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.kernel import scopes
-from workstead.kernel.access import Caller, ControlProof
+from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -40,6 +40,9 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
+from workstead.runs import operations as run_operations
+from workstead.runs import playing, runs
+from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import configurations, setup
 from workstead.work import operations as work
@@ -71,6 +74,7 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
+    supervisor: Supervisor
     services: tuple[Service, ...]
 
     def close(self) -> None:
@@ -113,6 +117,7 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
+        await app.supervisor.recover()
         async with anyio.create_task_group() as group:
             for service in app.services:
                 group.start_soon(service)
@@ -149,10 +154,21 @@ def _assemble(
     )
     table = (
         *accounts.OPERATIONS,
-        *work.operations(configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve()),
+        *work.operations(
+            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
+        ),
+        *run_operations.OPERATIONS,
     )
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    supervisor = Supervisor(
+        effects=effects,
+        operations=operations,
+        wakes=wakes,
+        launcher=launcher,
+        redactor=redactor,
+        transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
+    )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
         operations=operations,
@@ -176,7 +192,8 @@ def _assemble(
         launcher=launcher,
         control=control,
         web=web,
-        services=(partial(_self_test, launcher),),
+        supervisor=supervisor,
+        services=(partial(_self_test, launcher), supervisor.serve),
     )
 
 
@@ -227,8 +244,12 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _configuration_of(tx: Tx, _: Caller, project: Project) -> Configuration:
-    """What a change follows while no run has a configuration pinned."""
+def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
+    """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
+    if isinstance(caller, Agent):
+        run = runs.read(tx, caller.run_id)
+        if run is not None:
+            return configurations.load(tx, run.configuration)
     return configurations.load_trusted(tx, project)
 
 
