@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from workstead import errors
 from workstead.accounts import projects
@@ -13,7 +13,6 @@ from workstead.agents import conversations, process_rows
 from workstead.agents.conversations import Row
 from workstead.kernel import evidence
 from workstead.kernel.access import Caller, Permission, Person
-from workstead.kernel.canonical import Json
 from workstead.kernel.operations import AnyOperation, Door, Effect, Operation
 from workstead.kernel.transaction import Tx
 from workstead.runs import activations, runs
@@ -142,7 +141,7 @@ class RowView:
     activation_id: str
     call_id: str | None
     tool: str | None
-    content: Json
+    content: JsonValue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +160,22 @@ class ProcessList:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FactView:
+    """A fact as people read it."""
+
+    id: str
+    at: str
+    event: str
+    actor: str
+    subject: str
+    detail: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvidenceList:
     """Facts, newest first."""
 
-    facts: tuple[evidence.Fact, ...]
+    facts: tuple[FactView, ...]
 
 
 def gather(tx: Tx, caller: Caller, args: StartRun) -> Gathered:
@@ -296,7 +307,20 @@ def card_processes(tx: Tx, caller: Caller, args: OfCard) -> ProcessList:
 def list_evidence(tx: Tx, caller: Caller, args: ListEvidence) -> EvidenceList:
     """A page of facts."""
     project = projects.visible(tx, caller, args.project)
-    return EvidenceList(facts=evidence.listed(tx, project.scope, args.lane, before=args.before, limit=_PAGE_ROWS))
+    found = evidence.listed(tx, project.scope, args.lane, before=args.before, limit=_PAGE_ROWS)
+    return EvidenceList(
+        facts=tuple(
+            FactView(
+                id=one.id,
+                at=one.at,
+                event=one.event,
+                actor=one.actor,
+                subject=one.subject,
+                detail=cast("dict[str, JsonValue]", dict(one.detail)),
+            )
+            for one in found
+        )
+    )
 
 
 def resting(tx: Tx, project: Project) -> bool:
@@ -368,7 +392,7 @@ def _row(row: Row) -> RowView:
         activation_id=row.activation_id,
         call_id=row.call_id,
         tool=row.tool,
-        content=row.content,
+        content=cast("JsonValue", row.content),
     )
 
 
