@@ -107,18 +107,25 @@ async def test_the_same_attempt_gets_out_where_nothing_contains_it(
     assert await tried(launcher_at(Level.NONE), script, places=places, server=server) == "out"
 
 
-async def test_a_data_folder_inside_the_toolchain_is_covered(project: Path, tmp_path: Path) -> None:
-    """What an operator lets commands see may hold what they must not."""
-    tools = tmp_path / "tools"
+async def test_what_is_hidden_inside_the_toolchain_is_covered(project: Path, tmp_path: Path) -> None:
+    """What an operator lets commands see may hold what they must not, and may be named by a link."""
+    tools = tmp_path / "real"
     (tools / "data").mkdir(parents=True)
     (tools / "data/instance.key").write_text("top secret")
+    (tools / "key").write_text("top secret")
     (tools / "tool").write_text("a tool")
-    launcher = Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=tools / "data", toolchain=(tools,))
-    await reached(launcher, project)
-    finished = await launcher.run(
-        Command(folder=project, argv=("sh", "-c", f"cat {tools}/tool; ls -A {tools}/data | wc -l"))
+    (tmp_path / "tools").symlink_to(tools)
+    launcher = Launcher(
+        floor=Level.NAMESPACES,
+        closed_ports=(),
+        data_folder=tools / "data",
+        hidden=(tools / "key",),
+        toolchain=(tmp_path / "tools",),
     )
-    assert finished.stdout.decode() == "a tool0\n"
+    await reached(launcher, project)
+    script = "cat tool; ls -A data | wc -l; cat key"
+    command = Command(folder=project, argv=("sh", "-c", f"cd {tmp_path}/tools && {script}"))
+    assert (await launcher.run(command)).stdout == b"a tool0\n"
 
 
 async def test_the_environment_holds_nothing_of_the_server_s(

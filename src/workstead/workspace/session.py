@@ -79,8 +79,8 @@ def _keep(spec: "Spec", *, gate: int, told: int) -> None:
     handled = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
     signal.signal(signal.SIGUSR1, lambda *_: _leave())
     syscalls.die_with_parent(signal.SIGUSR1)  # before the gate: a monitor that is gone already cannot open it
-    monitor.wait_for(gate)
     signal.pthread_sigmask(signal.SIG_BLOCK, handled)
+    monitor.wait_for(gate)
     try:
         syscalls.adopt_orphans()
         leader = os.fork()
