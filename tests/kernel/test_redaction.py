@@ -203,3 +203,12 @@ def test_our_placeholders_are_recognised_in_what_is_written_back() -> None:
     """A write that holds one is refused (S21)."""
     assert redaction.contains_placeholder("x [redacted:jwt] y")
     assert not redaction.contains_placeholder("x [redacted] y")
+
+
+@pytest.mark.covers("K09")
+def test_a_tree_with_half_a_surrogate_pair_is_still_projected() -> None:
+    """File names of other encodings reach the logs so."""
+    assert REDACTOR.tree({"path": "a\udcff", "password": "x"}).value == {
+        "path": "a\udcff",
+        "password": "[redacted:secret]",
+    }

@@ -1,7 +1,7 @@
 """Blobs: bytes kept under their own SHA-256, on disk (K12).
 
 A blob stands at `ab/cdef...` below the root. It is written to a temporary file, synced, renamed, and its
-folder synced, so that a name never stands for half its bytes, whenever the machine stops. Nothing is ever changed
+folder synced, so that a name never stands for half its bytes, whenever the machine stops. Nothing is changed
 in place; what no row names any more is swept. Reading checks the digest, because disks forget.
 """
 
@@ -63,7 +63,7 @@ class Blobs:
         return staged
 
     def read(self, digest: str) -> bytes:
-        """The bytes; raises not found, or `unavailable` with code `blob_damaged` when they changed on disk."""
+        """The bytes; raises not found, or `unavailable` (`blob_damaged`) when they changed on disk."""
         with self._opened(digest) as file:
             data = file.read()
         if hashlib.sha256(data).hexdigest() != digest:
