@@ -54,7 +54,7 @@ async def run(around: Surroundings, step: Step) -> TaskEnd:
         return Failed(reason=f"The action of `{step.node.name}` could not be started: {view.reason}")
     seen = _observed(view, timed_out=timed_out)
     output = _read_output(around, step, view)
-    return await around.effects.settle(around.scope, lambda tx: _settle(tx, around, step, seen, output))
+    return await around.effects.settle(around.scope, lambda tx: _settle(tx, around, step, seen=seen, output=output))
 
 
 def _enter(tx: Tx, around: Surroundings, step: Step) -> Card:
@@ -153,7 +153,7 @@ def _read_output(around: Surroundings, step: Step, view: ProcessView) -> str | N
     return text
 
 
-def _settle(tx: Tx, around: Surroundings, step: Step, seen: _Observed, output: str | None) -> TaskEnd:
+def _settle(tx: Tx, around: Surroundings, step: Step, *, seen: _Observed, output: str | None) -> TaskEnd:
     card = _card(tx, step.activation)
     exports: tuple[Export, ...] = ()
     executor = f"action:{step.node.action}"

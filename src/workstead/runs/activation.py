@@ -23,7 +23,7 @@ from workstead.runs.surroundings import Surroundings
 from workstead.work import cards
 from workstead.work.cards import Card, Result
 from workstead.work.workflow import admission, lifecycle
-from workstead.work.workflow.graph import AgentNode, Edge, NodeTarget
+from workstead.work.workflow.graph import AgentNode, Edge, NodeTarget, Prompt
 from workstead.work.workflow.lifecycle import Entry, Status
 
 _log = structlog.get_logger()
@@ -48,9 +48,9 @@ async def run(around: Surroundings, activation: Activation) -> CardEnd:
             end = await _Walk(around, activation, group).run()
             # The leader's end ends what it left behind.
             group.cancel_scope.cancel()
-        return end
     except* errors.Refusal as refusals:
         raise refusals.exceptions[0] from None
+    return end
 
 
 class _Walk:
@@ -116,7 +116,7 @@ class _Walk:
         """activate_card: admit and open the child in one commit, run it, report its outcome."""
 
         def admit(tx: Tx, caller: Caller) -> Activation:
-            return _open_child(tx, self._around, self._activation, caller, wanted)
+            return _open_child(tx, self._around, self._activation, caller=caller, wanted=wanted)
 
         child = await self._around.effects.act_as(proof, self._around.scope, admit)
         end = await run(self._around, child)
@@ -164,7 +164,7 @@ def open_root(tx: Tx, around: Surroundings) -> Activation:
     return _open(tx, around, card, entry=entry, parent=None, direction=None)
 
 
-def _open_child(tx: Tx, around: Surroundings, parent: Activation, caller: Caller, wanted: Wanted) -> Activation:
+def _open_child(tx: Tx, around: Surroundings, parent: Activation, *, caller: Caller, wanted: Wanted) -> Activation:
     if not isinstance(caller, Agent) or caller.activation_id != parent.id:
         raise errors.unauthenticated("This agent's activation has ended.")
     card = cards.find(tx, around.project, wanted.card_id)
@@ -213,7 +213,8 @@ def _follow(at: str, end: Accepted) -> tuple[str, Transition]:
     edge: Edge = end.edge
     urls = tuple(export.url for export in end.result.exports)
     if end.conditional and edge.pending_notifications is not None:
-        target, prompt = edge.pending_notifications.node, edge.pending_notifications.prompt
+        target: str = edge.pending_notifications.node
+        prompt: Prompt | None = edge.pending_notifications.prompt
     elif isinstance(edge.target, NodeTarget):
         target, prompt = edge.target.node, edge.prompt
     else:

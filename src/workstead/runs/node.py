@@ -14,7 +14,7 @@ from workstead.agents.task import Finish, Prepared, Task, TaskEnd, TaskHost, Ver
 from workstead.agents.tools import catalog
 from workstead.agents.tools.tool import Acted, CallSite
 from workstead.agents.tools.workbench import Activation as Wanted
-from workstead.agents.tools.workbench import ToolHost, Workbench
+from workstead.agents.tools.workbench import Workbench
 from workstead.kernel.access import AgentProof, Caller
 from workstead.kernel.transaction import Tx
 from workstead.runs import acceptance, activations, context, recovery
@@ -56,14 +56,14 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
     bench = Workbench(
         spec=spec,
         project_id=around.project.id,
-        scope=around.scope,
         card_id=card.id,
         folder=around.folder,
         processes=around.processes,
         operations=around.operations,
         effects=around.effects,
         redactor=around.redactor,
-        host=_tool_host(visit, proof),
+        activate=_activating(visit, proof),
+        group=visit.group,
     )
     one = Task(
         proof=proof,
@@ -183,11 +183,11 @@ def _instructions(visit: Visit, card: Card) -> str:
     return prompts.render_agent_prompt(visit.node, card_type=card.type, card_id=card.id, card_title=card.title)
 
 
-def _tool_host(visit: Visit, proof: AgentProof) -> ToolHost:
+def _activating(visit: Visit, proof: AgentProof) -> Callable[[CallSite, Wanted], Awaitable[Acted]]:
     async def activate(_site: CallSite, wanted: Wanted) -> Acted:
         return await visit.activate(proof, wanted)
 
-    return ToolHost(activate=activate, scope=lambda: visit.group)
+    return activate
 
 
 def _task_host(around: Surroundings, visit: Visit, position: Position, proof: AgentProof) -> TaskHost:
