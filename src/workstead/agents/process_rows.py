@@ -80,12 +80,14 @@ _BOTH = select(
 ).select_from(process.outerjoin(process_end, process_end.c.process_id == process.c.id))
 _ONE = prepared(_BOTH.where(process.c.id == bindparam("k_id")))
 _OF_CARD = prepared(
-    _BOTH.where(process.c.project_id == bindparam("k_project_id"), process.c.card_id == bindparam("k_card_id"))
-    .order_by(process.c.started_at, process.c.id)
+    _BOTH.where(
+        process.c.project_id == bindparam("k_project_id"), process.c.card_id == bindparam("k_card_id")
+    ).order_by(process.c.started_at, process.c.id)
 )
 _OPEN = prepared(
-    _BOTH.where(process.c.project_id == bindparam("k_project_id"), process_end.c.process_id.is_(None))
-    .order_by(process.c.started_at, process.c.id)
+    _BOTH.where(process.c.project_id == bindparam("k_project_id"), process_end.c.process_id.is_(None)).order_by(
+        process.c.started_at, process.c.id
+    )
 )
 
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,7 +178,7 @@ class Folder:
         with _refusing(path), self._parent((*parts, "")) as folder:
             return _scan(folder, prefix="/".join(parts))
 
-    def walk(self, path: str = "") -> Iterator[Entry]:
+    def walk(self, path: str = "") -> Generator[Entry, None, None]:
         """Every entry below a folder, depth first, siblings in plain string order.
 
         Links are not followed; `EXCLUDED` names and the prefixes of `.workstead-search-ignore` are left out.

@@ -9,7 +9,7 @@ from workstead import errors
 from workstead.workspace import files, folders
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_RECORD = re.compile(r"record:///([^/?#&]+)\?card=([^/?#&=]+)(?:&v=([1-9][0-9]{0,8}))?")
+_RECORD = re.compile(r"record:///([^/?#&]+)(?:\?card=([^/?#&=]+)(?:&v=([1-9][0-9]{0,8}))?)?")
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -45,7 +45,7 @@ class RecordAddress:
 
 
 def read(address: str, *, card_id: str) -> FileAddress | RecordAddress:
-    """What an address names for an agent on this card.
+    """What an address names for an agent on this card; a record without `?card=` is that card's own.
 
     Raises `invalid` for what is none, for absolute paths and for schemes that agents do not have.
     """
@@ -58,16 +58,20 @@ def read(address: str, *, card_id: str) -> FileAddress | RecordAddress:
         case "work":
             return _file(Place.WORK, _rest(address, "work"), base=folders.WORK, prefix="work:///")
         case "tmp":
-            base = f"{folders.WORK}/cards/{card_id}/tmp"
-            return _file(Place.TMP, _rest(address, "tmp"), base=base, prefix="tmp:///")
+            return _file(Place.TMP, _rest(address, "tmp"), base=tmp_folder(card_id), prefix="tmp:///")
         case "record":
-            return _record(address)
+            return _record(address, card_id=card_id)
         case other:
             message = (
                 f"{other}:// cannot be used: agents stay in the project's folder. "
                 "Write a relative path, project:///, record:///, work:/// or tmp:///."
             )
             raise errors.invalid("address_unknown", message)
+
+
+def tmp_folder(card_id: str) -> str:
+    """The folder behind a card's `tmp:///`, relative to the project's."""
+    return f"{folders.WORK}/cards/{card_id}/{Place.TMP.value}"
 
 
 def read_file(address: str, *, card_id: str) -> FileAddress:
@@ -112,10 +116,10 @@ def _file(place: Place, path: str, *, base: str, prefix: str) -> FileAddress:
     return FileAddress(place=place, path=joined, shown=f"{prefix}{relative}")
 
 
-def _record(address: str) -> RecordAddress:
+def _record(address: str, *, card_id: str) -> RecordAddress:
     found = _RECORD.fullmatch(address)
     if found is None:
         message = "Write a record's address as record:///status.md?card=<card id>, with &v=N for an accepted version."
         raise errors.invalid("address_malformed", message)
-    name, card_id, version = found.groups()
-    return RecordAddress(card_id=card_id, name=name, version=int(version) if version is not None else None)
+    name, named, version = found.groups()
+    return RecordAddress(card_id=named or card_id, name=name, version=int(version) if version is not None else None)

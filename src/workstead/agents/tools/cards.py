@@ -24,6 +24,7 @@ READS = (
     "read_record_version",
 )
 WRITES = ("create_card", "edit_card", "cancel_card", "reopen_card", "reorder_child")
+NAMES = frozenset({*READS, *WRITES})
 
 # The tool fills these in: the project is the agent's own, the request is the call's row.
 _FILLED = frozenset({"project", "request_id"})
@@ -60,9 +61,7 @@ async def call(bench: Workbench, site: CallSite, *, name: str, given: Mapping[st
 async def ask(bench: Workbench, site: CallSite, *, name: str, given: Mapping[str, object]) -> Json:
     """The answer of a reading operation, as the agent may see it; raises what it refuses."""
     operation = bench.operations.table[name]
-    answer = await bench.operations.run(
-        site.proof, name, {**given, "project": site.project_id}, door=Door.AGENT
-    )
+    answer = await bench.operations.run(site.proof, name, {**given, "project": site.project_id}, door=Door.AGENT)
     return dumped(bench, operation, answer)
 
 

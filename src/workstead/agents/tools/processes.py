@@ -1,4 +1,4 @@
-"""`run_command`, `wait_process`, `kill_process`: contained commands, with a row before anything runs and one at the end.
+"""`run_command`, `wait_process`, `kill_process`: contained commands, with a row before anything runs, one at the end.
 
 A process belongs to its activation. Its birth is committed before the command may go on, its end before any result
 shows that it ended; a call only reports (architecture, "effects").
@@ -157,9 +157,7 @@ class Commands:
         scope = self._bench.scope
         await self._bench.effects.settle(
             scope,
-            lambda tx: process_rows.end(
-                tx, scope=scope, card_id=site.card_id, process_id=process_id, ended=ended
-            ),
+            lambda tx: process_rows.end(tx, scope=scope, card_id=site.card_id, process_id=process_id, ended=ended),
         )
 
 
