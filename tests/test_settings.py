@@ -118,7 +118,6 @@ def test_every_loopback_address_is_accepted(tmp_path: Path, host: str) -> None:
     assert read(tmp_path, HOST=host).host == host
 
 
-@pytest.mark.covers("K19")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "8.8.8.8"])
 def test_an_address_that_others_can_reach_is_refused_until_sign_in_exists(tmp_path: Path, host: str) -> None:
     """S1: an instance starts single-operator, bound to loopback."""

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar, cast
 import anyio
 from sqlalchemy import bindparam, insert, select
 
+from workstead import errors
 from workstead.clock import Clock, iso, parse_iso
 from workstead.kernel import canonical, faults, feed, scopes
 from workstead.kernel.access import Authority, Caller, Proof
@@ -131,6 +132,34 @@ class Effects:
     async def settle(self, scope: str, job: Callable[[Tx], S]) -> S:
         """Record what is known in the kernel's own transaction; never withdrawn."""
         return await self._commit(scope, job, withdrawable=False)
+
+    async def act_as(self, proof: Proof, scope: str, job: Callable[[Tx, Caller], S]) -> S:
+        """Decide and record for somebody whose authority is read inside the transaction (K06)."""
+
+        def write(tx: Tx) -> S:
+            return job(tx, self._authority(tx, proof, scope))
+
+        return await self._commit(scope, write, withdrawable=True)
+
+    def holds(self, proof: Proof, scope: str) -> bool:
+        """Whether a proof still holds, looked up on the loop; for acts that are no operations."""
+
+        def look(connection: Connection) -> bool:
+            try:
+                self._authority(Tx(connection, clock=self._clock), proof, scope)
+            except errors.Refusal:
+                return False
+            return True
+
+        return self._store.read_here(look)
+
+    async def read(self, job: Callable[[Tx], S]) -> S:
+        """Read in one snapshot on a reader thread, for the server's own use."""
+        return await self._store.read(lambda connection: job(Tx(connection, clock=self._clock)))
+
+    def glance(self, job: Callable[[Tx], S]) -> S:
+        """Read a few keys on the loop, for the server's own use."""
+        return self._store.read_here(lambda connection: job(Tx(connection, clock=self._clock)))
 
     def claim(self, tx: Tx, scope: str, *, kind: str, subject: str, payload: object, deadline_s: float) -> str:
         """Write the claim row; returns the effect's id. payload: what will be done, kept as a digest only."""

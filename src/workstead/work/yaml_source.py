@@ -97,7 +97,9 @@ def _unreadable(source: bytes, name: str) -> errors.Issue | None:
     at = source.find(b"\0")
     if at >= 0:
         line = source.count(b"\n", 0, at) + 1
-        return errors.Issue(path=f"{name}:{line}", message="A NUL byte stands here; the file must be plain text.")
+        return errors.Issue(
+            path=f"{name}:{line}", message="A NUL byte stands here; the file must be plain text."
+        )
     try:
         source.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -125,7 +127,7 @@ class _Builder:
         next(self._events)
         event = next(self._events)
         if isinstance(event, yaml.StreamEndEvent):
-            self.stop(1, "The file is empty; it needs at least `format`, `agents`, `models` and `card_types`.")
+            self.stop(1, "The file is empty; start from a template.")
         root = self._node(next(self._events), depth=1)
         next(self._events)
         extra = next(self._events)
@@ -191,7 +193,7 @@ class _Builder:
                 self._issue(key.line, "A key must be a plain word.")
             elif key.text in entries:
                 first = entries[key.text].line
-                self._issue(key.line, f"The key `{key.text}` stands on line {first} already; keep one of them.")
+                self._issue(key.line, f"`{key.text}` stands on line {first} already; keep one.")
             else:
                 entries[key.text] = Entry(line=key.line, key=key.text, value=value)
         return Mapped(line=line, entries=tuple(entries.values()))

@@ -1,7 +1,8 @@
-"""Files of one folder, reached from its directory handle without following links; not a policy on what to show.
+"""Files of one folder, reached from its handle without following links; not a policy on what to show.
 
-Every path is relative, UTF-8, and walked component by component, so that a link planted by an agent leads nowhere (S3).
-What belongs to Workstead itself (`.workstead/`) is written through `write_own` and `create_own` only.
+Every path is relative, UTF-8, and walked component by component, so that a link planted by an agent leads
+nowhere (S3). What belongs to Workstead itself (`.workstead/`) is written through `write_own` and `create_own`
+only.
 """
 
 import contextlib
@@ -10,7 +11,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,7 +116,7 @@ class Folder:
         if len(data) > limit_bytes:
             raise errors.invalid(
                 "file_too_large",
-                f"{path} has {size_bytes} bytes; at most {limit_bytes} can be read at once. Read a part of it.",
+                f"{path} has {size_bytes} bytes; at most {limit_bytes} are read at once. Read a part of it.",
                 size_bytes=size_bytes,
             )
         return data
@@ -177,7 +178,7 @@ class Folder:
         with _refusing(path), self._parent((*parts, "")) as folder:
             return _scan(folder, prefix="/".join(parts))
 
-    def walk(self, path: str = "") -> Iterator[Entry]:
+    def walk(self, path: str = "") -> Generator[Entry, None, None]:
         """Every entry below a folder, depth first, siblings in plain string order.
 
         Links are not followed; `EXCLUDED` names and the prefixes of `.workstead-search-ignore` are left out.
@@ -186,7 +187,7 @@ class Folder:
         ignored = self._ignored()
         parts = components(path)
         with _refusing(path), self._parent((*parts, "")) as folder:
-            yield from _descend(folder, "/".join(parts), ignored, len(parts))
+            yield from _descend(folder, prefix="/".join(parts), ignored=ignored, depth=len(parts))
 
     def _ignored(self) -> tuple[str, ...]:
         try:
@@ -416,7 +417,7 @@ def _scan(folder: int, *, prefix: str) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _descend(folder: int, prefix: str, ignored: tuple[str, ...], depth: int) -> Iterator[Entry]:
+def _descend(folder: int, *, prefix: str, ignored: tuple[str, ...], depth: int) -> Iterator[Entry]:
     for entry in _scan(folder, prefix=prefix):
         left_out = entry.name in EXCLUDED or entry.path in ignored or entry.name.startswith(TEMPORARY)
         if left_out:
@@ -429,6 +430,6 @@ def _descend(folder: int, prefix: str, ignored: tuple[str, ...], depth: int) -> 
         except OSError:
             continue  # it was replaced or may not be read; it was named, its content is not ours to reach
         try:
-            yield from _descend(below, entry.path, ignored, depth + 1)
+            yield from _descend(below, prefix=entry.path, ignored=ignored, depth=depth + 1)
         finally:
             os.close(below)

@@ -11,18 +11,17 @@ from workstead.workspace import files
 WORK = f"{files.OWN}/work"
 
 _SYSTEM_TREES = tuple(Path(name) for name in ("/boot", "/dev", "/etc", "/proc", "/run", "/sys"))
-_SYSTEM_TOPS = frozenset(
-    Path(name)
-    for name in ("/bin", "/home", "/lib", "/lib64", "/opt", "/root", "/sbin", "/tmp", "/usr", "/var")  # noqa: S108
-)
+_TOPS = ("/bin", "/home", "/lib", "/lib64", "/opt", "/root", "/sbin", "/tmp", "/usr", "/var")  # noqa: S108
+_SYSTEM_TOPS = frozenset(Path(name) for name in _TOPS)
 _FIRST_PERSON_UID = 1000
 
 
 def admit(path: Path, *, data_folder: Path, others: Iterable[Path]) -> Path:
     """The real path of a folder that may be bound to a project; `others` are the folders of other projects.
 
-    Raises invalid with a code of its own per reason: `folder_relative`, `folder_missing`, `folder_not_directory`,
-    `folder_root`, `folder_system`, `folder_home`, `folder_data`, `folder_overlaps`, `folder_unwritable`.
+    Raises invalid with a code of its own per reason: `folder_relative`, `folder_missing`,
+    `folder_not_directory`, `folder_root`, `folder_system`, `folder_home`, `folder_data`, `folder_overlaps`,
+    `folder_unwritable`.
     """
     real = _real(path)
     if real == Path("/"):

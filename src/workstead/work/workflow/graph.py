@@ -66,7 +66,7 @@ class KeySource(StrEnum):
     """Where a provider's key is kept; the configuration only ever names it."""
 
     ENV = "env"
-    SECRET = "secret"  # noqa: S105 - a word, not a password
+    SECRET = "secret"  # noqa: S105 - a word of the format
 
 
 class CardFact(StrEnum):
@@ -78,10 +78,9 @@ class CardFact(StrEnum):
     NODE_ID = "node_id"
 
 
-class Test(StrEnum):
+class Comparison(StrEnum):
     """How a case compares a field of an action's outcome."""
 
-    __test__ = False
     EQ = "eq"
     GT = "gt"
     GTE = "gte"
@@ -93,8 +92,8 @@ class Test(StrEnum):
 class Prompt:
     """A text as one site uses it: fragments are in; only the placeholders of a run are still open.
 
-    path: the source it came from. compactable: False protects it across compaction; with a key only the newest
-    occurrence of that key.
+    path: the source it came from. compactable: False protects it across compaction; with a key only the
+    newest occurrence of that key.
     """
 
     reference: str
@@ -223,7 +222,10 @@ class NodeTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalTarget:
-    """The edge ends the activation. promote_node: the node whose latest accepted result counts; None: this one."""
+    """The edge ends the activation.
+
+    promote_node: the node whose latest accepted result becomes the card's; None: the edge's own.
+    """
 
     status: Terminal
     promote_node: str | None
@@ -254,7 +256,7 @@ class Case:
 
     id: str
     field: str
-    test: Test
+    test: Comparison
     value: int
     edge: Edge
 
@@ -429,13 +431,13 @@ def pattern_covers(pattern: str, record: str) -> bool:
 def _holds(case: Case, fields: Mapping[str, int]) -> bool:
     actual = fields[case.field]
     match case.test:
-        case Test.EQ:
+        case Comparison.EQ:
             return actual == case.value
-        case Test.GT:
+        case Comparison.GT:
             return actual > case.value
-        case Test.GTE:
+        case Comparison.GTE:
             return actual >= case.value
-        case Test.LT:
+        case Comparison.LT:
             return actual < case.value
-        case Test.LTE:
+        case Comparison.LTE:
             return actual <= case.value

@@ -1,0 +1,84 @@
+"""Exchanges: one model call each, claimed before and ended after; the request's body is never kept."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, insert, select
+
+from workstead.agents.models.shape import Finish, Usage
+from workstead.agents.tables import conversation, exchange, exchange_end
+from workstead.kernel.effects import Ended
+from workstead.kernel.store import prepared
+from workstead.kernel.transaction import Tx
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """What was sent, by position, digest and size."""
+
+    id: str
+    conversation_id: str
+    activation_id: str
+    effect_id: str
+    segment: int
+    first_row: int
+    last_row: int
+    provider: str
+    model: str
+    prefix_digest: str
+    tools_digest: str
+    request_bytes: int
+
+
+_ADD = prepared(insert(exchange))
+_END = prepared(insert(exchange_end))
+_OPEN = prepared(
+    select(exchange.c.id)
+    .select_from(
+        exchange.join(conversation, conversation.c.id == exchange.c.conversation_id).outerjoin(
+            exchange_end, exchange_end.c.exchange_id == exchange.c.id
+        )
+    )
+    .where(conversation.c.project_id == bindparam("k_project_id"), exchange_end.c.exchange_id.is_(None))
+)
+
+
+def add(tx: Tx, one: Exchange) -> None:
+    """Write the row before the call."""
+    tx.run(
+        _ADD,
+        id=one.id,
+        conversation_id=one.conversation_id,
+        activation_id=one.activation_id,
+        effect_id=one.effect_id,
+        segment=one.segment,
+        first_row=one.first_row,
+        last_row=one.last_row,
+        provider=one.provider,
+        model=one.model,
+        prefix_digest=one.prefix_digest,
+        tools_digest=one.tools_digest,
+        request_bytes=one.request_bytes,
+        at=tx.at,
+    )
+
+
+def end_unknown(tx: Tx, project_id: str) -> int:
+    """Mark calls whose server is gone; nobody knows what they came to, and nothing is asked again."""
+    found = tx.all(_OPEN, k_project_id=project_id)
+    for row in found:
+        end(tx, str(row[0]), ended=Ended.UNKNOWN, finish=None, failure=None, usage=Usage())
+    return len(found)
+
+
+def end(tx: Tx, exchange_id: str, *, ended: Ended, finish: Finish | None, failure: str | None, usage: Usage) -> None:
+    """Write the row after the call. failure: the class of what went wrong, never a provider's text."""
+    tx.run(
+        _END,
+        exchange_id=exchange_id,
+        ended=ended.value,
+        finish=finish.value if finish is not None else None,
+        failure=failure,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        at=tx.at,
+    )
