@@ -49,9 +49,7 @@ def test_staged_bytes_read_back_under_their_digest(blobs: Blobs, tmp_path: Path)
 
 @pytest.mark.covers("K12")
 @given(chunks=st.lists(st.binary(max_size=50)))
-def test_a_stream_is_the_same_blob_as_its_bytes(
-    chunks: list[bytes], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_stream_is_the_same_blob_as_its_bytes(chunks: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
     """A door streams a body; how it was cut into chunks does not matter."""
     blobs = Blobs(tmp_path_factory.mktemp("blobs"))
     assert blobs.stage(iter(chunks)) == blobs.stage(b"".join(chunks))
@@ -93,9 +91,7 @@ def test_a_blob_that_is_not_there_is_not_found(blobs: Blobs) -> None:
 
 
 @pytest.mark.covers("K12", "K15")
-@pytest.mark.parametrize(
-    "digest", ["", "../../etc/passwd", DIGEST.upper(), DIGEST + "\n", DIGEST[:-1], "ab/" + DIGEST]
-)
+@pytest.mark.parametrize("digest", ["", "../../etc/passwd", DIGEST.upper(), DIGEST + "\n", DIGEST[:-1], "ab/" + DIGEST])
 def test_only_a_digest_becomes_a_path(blobs: Blobs, digest: str) -> None:
     """Bad input: path tricks."""
     with pytest.raises(errors.Refusal) as refused:

@@ -11,9 +11,7 @@ from workstead.kernel import canonical, paging, redaction
 from workstead.kernel.canonical import Json
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
-small: st.SearchStrategy[Json] = st.one_of(
-    st.integers(0, 9), texts, st.dictionaries(texts, texts, max_size=3)
-)
+small: st.SearchStrategy[Json] = st.one_of(st.integers(0, 9), texts, st.dictionaries(texts, texts, max_size=3))
 large: st.SearchStrategy[Json] = st.builds(
     lambda piece, times: {"body": piece * times},
     st.sampled_from(["é", "\n\\", "😀x", "ab", '"']),

@@ -49,9 +49,7 @@ def test_exact_secrets_never_survive_even_inside_words(before: str, secret: str,
 
 
 @pytest.mark.covers("K09")
-@given(
-    st.lists(st.one_of(prose, shaped, st.sampled_from(["password=", "token: ", '"', "://", "@", "?sig="])))
-)
+@given(st.lists(st.one_of(prose, shaped, st.sampled_from(["password=", "token: ", '"', "://", "@", "?sig="]))))
 def test_redacting_again_changes_nothing(parts: list[str]) -> None:
     """What was shown once may pass another door."""
     shown = REDACTOR.text("".join(parts)).text
@@ -138,9 +136,7 @@ def test_a_tree_hides_secret_fields_and_shapes_and_keeps_its_structure() -> None
 @pytest.mark.covers("K09")
 def test_a_schema_that_describes_a_secret_field_stays_readable() -> None:
     """A tool's schema must say what `password` is; only a default in it is a value."""
-    schema: Json = {
-        "properties": {"password": {"type": "string", "description": "yours", "default": "hunter2"}}
-    }
+    schema: Json = {"properties": {"password": {"type": "string", "description": "yours", "default": "hunter2"}}}
     shown = REDACTOR.tree(schema)
     assert shown.value == {
         "properties": {"password": {"type": "string", "description": "yours", "default": "[redacted:secret]"}}
@@ -184,9 +180,7 @@ def test_a_cut_never_splits_a_character_a_placeholder_or_a_secret(parts: list[st
 
 @pytest.mark.covers("K09", "K10")
 @given(before=harmless, secret=shaped, after=prose, limit_bytes=st.integers(0, 200))
-def test_a_cut_of_raw_text_never_splits_a_secret(
-    before: str, secret: str, after: str, limit_bytes: int
-) -> None:
+def test_a_cut_of_raw_text_never_splits_a_secret(before: str, secret: str, after: str, limit_bytes: int) -> None:
     """Half a secret would be recognised by nobody after the cut."""
     start = len(before) + 1
     end = REDACTOR.certified_end(f"{before} {secret} {after}", limit_bytes)
@@ -209,3 +203,12 @@ def test_our_placeholders_are_recognised_in_what_is_written_back() -> None:
     """A write that holds one is refused (S21)."""
     assert redaction.contains_placeholder("x [redacted:jwt] y")
     assert not redaction.contains_placeholder("x [redacted] y")
+
+
+@pytest.mark.covers("K09")
+def test_a_tree_with_half_a_surrogate_pair_is_still_projected() -> None:
+    """File names of other encodings reach the logs so."""
+    assert REDACTOR.tree({"path": "a\udcff", "password": "x"}).value == {
+        "path": "a\udcff",
+        "password": "[redacted:secret]",
+    }

@@ -49,7 +49,7 @@ class Office:
     project: str
     folder: Path
 
-    async def run(self, name: str, *, proof: Proof | None = None, door: Door = Door.REST, **fields: object) -> Any:
+    async def run(self, name: str, /, *, proof: Proof | None = None, door: Door = Door.REST, **fields: object) -> Any:
         """Run an operation in the project."""
         raw = {"project": self.project} | fields
         return await self.instance.operations.run(proof or self.founded.operator.proof, name, raw, door=door)

@@ -1,4 +1,4 @@
-"""A prepared project folder and a launcher at the strongest level, or a skip that says why it cannot be had."""
+"""A prepared project folder, and a launcher at the strongest level or a skip that says why not."""
 
 import os
 from collections.abc import Callable
@@ -50,3 +50,8 @@ async def reached(launcher: Launcher, folder: Path) -> Launcher:
             raise
         pytest.skip(refusal.message)
     return launcher
+
+
+def names(folder: Path | str) -> list[str]:
+    """What stands in a folder, sorted."""
+    return sorted(path.name for path in Path(folder).iterdir())

@@ -36,9 +36,7 @@ def code_of(refused: pytest.ExceptionInfo[errors.Refusal]) -> str:
         ("x/" * 3000, "path_invalid"),
     ],
 )
-def test_a_path_that_cannot_be_meant_is_refused_for_reading_and_writing(
-    folder: Folder, path: str, code: str
-) -> None:
+def test_a_path_that_cannot_be_meant_is_refused_for_reading_and_writing(folder: Folder, path: str, code: str) -> None:
     """S3: relative, inside, valid UTF-8 text."""
     with pytest.raises(errors.Refusal) as refused:
         folder.read(path, limit_bytes=10)
@@ -102,16 +100,14 @@ def test_writing_replaces_a_hard_link_and_leaves_the_other_name_alone(
     assert folder.read("twin", limit_bytes=10) == b"after"
 
 
-def test_a_write_makes_parents_keeps_the_mode_and_leaves_no_temporary_file(
-    folder: Folder, project: Path
-) -> None:
+def test_a_write_makes_parents_keeps_the_mode_and_leaves_no_temporary_file(folder: Folder, project: Path) -> None:
     """W17 write: whole replace."""
     facts = folder.write("bin/tool.sh", b"one")
     (project / "bin/tool.sh").chmod(0o750)
     again = folder.write("bin/tool.sh", b"second")
     assert (facts.size_bytes, again.size_bytes, again.mode) == (3, 6, 0o750)
     assert (project / "bin/tool.sh").read_bytes() == b"second"
-    assert os.listdir(project / "bin") == ["tool.sh"]
+    assert [path.name for path in (project / "bin").iterdir()] == ["tool.sh"]
 
 
 def test_what_is_new_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> None:
@@ -138,9 +134,7 @@ def test_a_file_beyond_the_limit_is_refused_whole_and_readable_in_parts(folder: 
     assert folder.read_part("big", offset_bytes=80, limit_bytes=5) == b""
 
 
-def test_what_is_workstead_s_own_is_written_by_the_server_s_own_method_only(
-    folder: Folder, project: Path
-) -> None:
+def test_what_is_workstead_s_own_is_written_by_the_server_s_own_method_only(folder: Folder, project: Path) -> None:
     """The write gate of the file tools."""
     for path in (".workstead/config", ".workstead/work/x", "./.workstead/x", ".Workstead/x"):
         with pytest.raises(errors.Refusal) as refused:
@@ -208,9 +202,7 @@ def test_a_walk_is_depth_first_in_plain_order_without_caches_and_ignored_folders
     assert [entry.path for entry in folder.walk("b")] == ["b/1", "b/2"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"*.log\n", b"!keep\n", b"/abs\n", b"a/../b\n", b"\xff\n", b"\xef\xbb\xbfdata\n"]
-)
+@pytest.mark.parametrize("content", [b"*.log\n", b"!keep\n", b"/abs\n", b"a/../b\n", b"\xff\n", b"\xef\xbb\xbfdata\n"])
 def test_an_invalid_ignore_file_fails_the_search(folder: Folder, content: bytes) -> None:
     """Searching what was meant to be left out is not what its author asked for."""
     folder.write(files.IGNORE_FILE, content)
@@ -219,9 +211,7 @@ def test_an_invalid_ignore_file_fails_the_search(folder: Folder, content: bytes)
     assert code_of(refused) == "search_ignore_invalid"
 
 
-def test_an_ignore_file_that_is_a_link_fails_the_search(
-    folder: Folder, project: Path, data_folder: Path
-) -> None:
+def test_an_ignore_file_that_is_a_link_fails_the_search(folder: Folder, project: Path, data_folder: Path) -> None:
     """S3: the server reads that file by itself."""
     (project / files.IGNORE_FILE).symlink_to(data_folder / "instance.key")
     with pytest.raises(errors.Refusal) as refused:

@@ -1,11 +1,11 @@
 """Which folders a project may have (S3)."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from workspace.conftest import names
 from workstead import errors
 from workstead.workspace import folders
 
@@ -50,9 +50,7 @@ def test_each_forbidden_folder_has_its_own_refusal(
     assert refused_as(choose(data_folder), data_folder=data_folder) == code
 
 
-def test_folders_of_two_projects_may_not_overlap_not_even_through_a_link(
-    tmp_path: Path, data_folder: Path
-) -> None:
+def test_folders_of_two_projects_may_not_overlap_not_even_through_a_link(tmp_path: Path, data_folder: Path) -> None:
     """S3: the same, inside, and around; the link leads inside."""
     other = tmp_path / "other"
     (other / "inside").mkdir(parents=True)
@@ -76,9 +74,7 @@ def test_preparing_makes_the_work_folder_once_and_keeps_it_out_of_commits(tmp_pa
     assert (tmp_path / folders.WORK / ".gitignore").read_text() == "*\n"
 
 
-def test_a_folder_that_brings_its_own_link_as_workstead_folder_is_refused(
-    tmp_path: Path, data_folder: Path
-) -> None:
+def test_a_folder_that_brings_its_own_link_as_workstead_folder_is_refused(tmp_path: Path, data_folder: Path) -> None:
     """A hostile repository may hold `.workstead` as a link to somewhere else."""
     project = tmp_path / "hostile"
     project.mkdir()
@@ -86,4 +82,4 @@ def test_a_folder_that_brings_its_own_link_as_workstead_folder_is_refused(
     with pytest.raises(errors.Refusal) as refused:
         folders.prepare(project)
     assert refused.value.code == "path_blocked"
-    assert os.listdir(data_folder) == ["instance.key"]
+    assert names(data_folder) == ["instance.key"]

@@ -1,6 +1,7 @@
 """Escapes tried by an agent's command, each refused at the level `namespaces` (S1).
 
-Each way out is also tried without containment, where it must succeed: a probe that never gets out shows nothing.
+Each way out is also tried without containment, where it must succeed: an attempt that never gets out shows
+nothing.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from workspace.conftest import reached
+from workspace.conftest import names, reached
 from workstead.workspace import folders
 from workstead.workspace.launcher import Finished, Launcher
 from workstead.workspace.spec import Command, Level, Limits, Network
@@ -23,7 +24,7 @@ READS = {
     "another project's folder": 'cat "$OTHER/source.py"',
     "a person's keys": 'cat "$PERSON/.ssh/id_ed25519"',
     "the server's environment": 'tr "\\0" "\\n" < /proc/$SERVER/environ | grep -q CANARY',
-    "the server's open files": "ls -l /proc/$SERVER/fd | grep -q [0-9]",
+    "the server's open files": "readlink /proc/$SERVER/fd/0",
     "a signal to the server": "kill -0 $SERVER",
     "the shadow file": "head -c 1 /etc/shadow",
     "the list of the machine's processes": "test -d /proc/$SERVER",
@@ -32,13 +33,13 @@ WRITES = {
     "beside the project": 'echo x > "$OUTSIDE/planted"',
     "over the project's parent": 'mv "$FOLDER" "$FOLDER.gone" && mv "$FOLDER.gone" "$FOLDER"',
     "into .workstead": 'echo x > "$FOLDER/.workstead/config"',
-    "in the place of .workstead": 'mv "$FOLDER/.workstead" "$FOLDER/own" && mv "$FOLDER/own" "$FOLDER/.workstead"',
+    "in the place of .workstead": 'cd "$FOLDER" && mv .workstead own && mv own .workstead',
     "a hard link to what is protected": 'echo x > .workstead/y; ln .workstead/y "$FOLDER/hard"',
     "a hard link to a secret": 'ln "$DATA/instance.key" "$FOLDER/hard"',
 }
 # Without a control: these would change or need the real machine.
 NEVER = {
-    "core_pattern opened for writing": "python3 -c 'import os; os.open(\"/proc/sys/kernel/core_pattern\", os.O_WRONLY)'",
+    "core_pattern opened for writing": 'python3 -c \'open("/proc/sys/kernel/core_pattern", "rb+")\'',
     "a namespace of its own": "unshare -U true",
     "a mount": "mount -t tmpfs none /mnt",
     "a remount": "mount -o remount,rw /usr",
@@ -87,15 +88,13 @@ async def tried(
 
 
 @pytest.mark.parametrize("network", ["none", "full"])
-@pytest.mark.parametrize(
-    "script", [*READS.values(), *WRITES.values(), *NEVER.values()], ids=[*READS, *WRITES, *NEVER]
-)
+@pytest.mark.parametrize("script", [*READS.values(), *WRITES.values(), *NEVER.values()], ids=[*READS, *WRITES, *NEVER])
 async def test_an_escape_is_refused(
     launcher: Launcher, places: dict[str, str], server: int, script: str, network: Network
 ) -> None:
     """S1: tried by an agent's command with and without the machine's network."""
     assert await tried(launcher, script, places=places, server=server, network=network) == "held"
-    assert os.listdir(places["OUTSIDE"]) == []
+    assert names(places["OUTSIDE"]) == []
 
 
 @pytest.mark.parametrize("script", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
@@ -114,9 +113,7 @@ async def test_a_data_folder_inside_the_toolchain_is_covered(project: Path, tmp_
     (tools / "data").mkdir(parents=True)
     (tools / "data/instance.key").write_text("top secret")
     (tools / "tool").write_text("a tool")
-    launcher = Launcher(
-        floor=Level.NAMESPACES, closed_ports=(), data_folder=tools / "data", toolchain=(tools,)
-    )
+    launcher = Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=tools / "data", toolchain=(tools,))
     await reached(launcher, project)
     finished = await launcher.run(
         Command(folder=project, argv=("sh", "-c", f"cat {tools}/tool; ls -A {tools}/data | wc -l"))
@@ -152,9 +149,7 @@ async def test_abstract_sockets_and_closed_ports_stay_out_of_reach_under_the_ful
             assert await reaching(launcher, project, ports, network="none") == ["held", "held", "held"]
 
 
-async def reaching(
-    launcher: Launcher, project: Path, ports: tuple[int, int], *, network: Network
-) -> list[str]:
+async def reaching(launcher: Launcher, project: Path, ports: tuple[int, int], *, network: Network) -> list[str]:
     targets = [("INET", ("127.0.0.1", port)) for port in ports]
     program = (
         "import socket\n"
@@ -179,9 +174,7 @@ async def test_servers_on_its_own_loopback_work_without_a_network(launcher: Laun
     assert (await launcher.run(Command(folder=project, argv=("python3", "-c", program)))).ending.code == 0
 
 
-async def test_a_repository_s_own_programs_run_only_inside(
-    launcher: Launcher, project: Path, tmp_path: Path
-) -> None:
+async def test_a_repository_s_own_programs_run_only_inside(launcher: Launcher, project: Path, tmp_path: Path) -> None:
     """S1: flags do not disarm a repository; the server's own git runs in the launcher too."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -190,14 +183,14 @@ async def test_a_repository_s_own_programs_run_only_inside(
     planted.write_text(f'#!/bin/sh\necho "$1" >> {inside}\necho x > {outside}/escaped\ncat\n')
     planted.chmod(0o755)
     (project / ".gitattributes").write_text("* filter=evil\n")
-    git = ["git", "-C", str(project)]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "config", "core.fsmonitor", f"{planted} fsmonitor"], check=True)
-    subprocess.run([*git, "config", "filter.evil.clean", f"{planted} filter"], check=True)
+    hostile = f'[core]\nfsmonitor = "{planted} fsmonitor"\n[filter "evil"]\nclean = "{planted} filter"\n'
+    await launcher.run(Command(folder=project, argv=("git", "init", "-q")))
+    with (project / ".git/config").open("a") as config:
+        config.write(hostile)
     finished: Finished = await launcher.run(Command(folder=project, argv=("git", "add", "planted.sh")))
     assert finished.ending.code == 0, finished.stderr
     assert "filter" in inside.read_text()
-    assert os.listdir(outside) == []
+    assert names(outside) == []
 
 
 async def test_ordinary_tools_work(launcher: Launcher, project: Path) -> None:
@@ -214,7 +207,7 @@ async def test_ordinary_tools_work(launcher: Launcher, project: Path) -> None:
 async def test_a_root_server_s_command_is_the_owner_of_the_folder(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """S1: what a command makes belongs to whoever the folder belongs to."""
+    """S1: what a command makes belongs to the folder's owner."""
     if os.geteuid() != 0:
         pytest.skip("needs a root server")
     base = tmp_path_factory.mktemp("theirs")
@@ -224,12 +217,8 @@ async def test_a_root_server_s_command_is_the_owner_of_the_folder(
     theirs.mkdir()
     os.chown(theirs, 4242, 4242)
     folders.prepare(theirs)
-    launcher = await reached(
-        Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=base / "data"), theirs
-    )
-    finished = await launcher.run(
-        Command(folder=theirs, argv=("sh", "-c", "id -u; touch made .workstead/work/made"))
-    )
+    launcher = await reached(Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=base / "data"), theirs)
+    finished = await launcher.run(Command(folder=theirs, argv=("sh", "-c", "id -u; touch made .workstead/work/made")))
     assert finished.stdout == b"1000\n", finished
     assert {(theirs / "made").stat().st_uid, (theirs / ".workstead/work/made").stat().st_uid} == {4242}
 
@@ -248,9 +237,7 @@ async def test_too_many_processes_are_refused_by_the_namespace(launcher: Launche
 
 async def test_too_much_memory_and_a_full_disk_end_everything(launcher: Launcher, project: Path) -> None:
     """S1: process 1 counts, because no control group is to be relied on."""
-    hungry = (
-        "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nimport time; time.sleep(60)"
-    )
+    hungry = "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nimport time; time.sleep(60)"
     small = Limits(memory_bytes=100 << 20)
     command = Command(folder=project, argv=("python3", "-c", hungry), limits=small)
     finished = await launcher.run(command, timeout_s=5)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workspace.conftest import reached
+from workspace.conftest import names, reached
 from workstead import errors
 from workstead.workspace import levels, view
 from workstead.workspace.launcher import Launcher
@@ -20,8 +20,8 @@ async def test_the_strongest_level_is_reached_without_a_leak(launcher: Launcher,
     report = await launcher.probe(project)
     assert (report.level, report.leaks, report.refused) == (Level.NAMESPACES, (), {})
     assert report.took_ms < 5000
-    assert sorted(os.listdir(project)) == [".workstead"]
-    assert os.listdir(project / ".workstead/work") == [".gitignore"]
+    assert names(project) == [".workstead"]
+    assert names(project / ".workstead/work") == [".gitignore"]
 
 
 async def test_a_folder_is_tested_once(launcher: Launcher, project: Path) -> None:
@@ -51,7 +51,7 @@ async def test_the_probe_finds_the_ways_out_where_they_are_open(project: Path) -
 async def test_below_the_floor_nothing_is_started_and_the_refusal_says_what_to_do(
     project: Path, data_folder: Path
 ) -> None:
-    """S1: it falls only as far as the setting allows. Here `user` cannot be reached: both owners are the same."""
+    """S1: it falls only as far as the setting allows; `user` cannot be had where both owners are the same."""
     launcher = Launcher(floor=Level.USER, ceiling=Level.USER, closed_ports=(), data_folder=data_folder)
     with pytest.raises(errors.Refusal) as refused:
         await launcher.probe(project)

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from workstead.agents.conversations import Conversation
-from workstead.agents.models.shape import Child
+from workstead.agents.models.shape import Child, ToolSchema
 from workstead.agents.tools.tool import Tool
 from workstead.kernel import scopes
 from workstead.kernel.access import AgentProof
 from workstead.kernel.transaction import Tx
+from workstead.work.cards import Result
 from workstead.work.workflow.graph import AgentNode, AgentSpec, Edge, Route
 
 
@@ -32,11 +33,12 @@ class Finish:
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """The node's result, accepted and recorded. edge: where it leads."""
+    """The node's result, accepted and recorded. edge: where it leads. result: what a later node may promote."""
 
     edge: Edge
     outcome: str
     summary: str
+    result: Result
     conditional: bool = False  # the edge's alternative for pending notifications was taken
 
 
@@ -66,7 +68,7 @@ TaskEnd = Accepted | Blocked | Failed
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolHost:
+class TaskHost:
     """What runs lends to the turn loop.
 
     gate: returns when a model call may be made (it parks while paused). prepare: what is put before the history.
@@ -81,7 +83,10 @@ class ToolHost:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One agent at one node of one activation. instructions: the agent's text with the node's contract in it."""
+    """One agent at one node of one activation. instructions: the agent's text with the node's contract in.
+
+    schemas: the tools as the model sees them, emit_result last.
+    """
 
     proof: AgentProof
     project_id: str
@@ -95,7 +100,8 @@ class Task:
     entry: str
     instructions: str
     tools: Mapping[str, Tool]
-    host: ToolHost
+    schemas: tuple[ToolSchema, ...]
+    host: TaskHost
 
     @property
     def scope(self) -> str:

@@ -130,7 +130,7 @@ class Turns:
             model=candidate.model,
             instructions=one.instructions,
             messages=(opening, *self._history.messages()),
-            tools=tuple(each.schema for each in one.tools.values()),
+            tools=one.schemas,
             max_tokens=one.route.max_tokens,
             temperature=one.route.temperature,
             situation=Situation(
@@ -243,7 +243,7 @@ class Turns:
             return tool.Acted(result=tool.refused(refusal))
         except TimeoutError:
             message = (
-                f"{call.name} took longer than {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
+                f"{call.name} took over {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
             )
             return tool.Acted(result=ToolResult(success=False, error=message, data={"outcome_unknown": True}))
         except Exception:  # noqa: BLE001 - the agent loop: a broken tool must not end the activation

@@ -1,7 +1,7 @@
 """Blobs: bytes kept under their own SHA-256, on disk (K12).
 
 A blob stands at `ab/cdef...` below the root. It is written to a temporary file, synced, renamed, and its
-folder synced, so that a name never stands for half its bytes, whenever the machine stops. Nothing is ever changed
+folder synced, so that a name never stands for half its bytes, whenever the machine stops. Nothing is changed
 in place; what no row names any more is swept. Reading checks the digest, because disks forget.
 """
 
@@ -63,7 +63,7 @@ class Blobs:
         return staged
 
     def read(self, digest: str) -> bytes:
-        """The bytes; raises not found, or `unavailable` with code `blob_damaged` when they changed on disk."""
+        """The bytes; raises not found, or `unavailable` (`blob_damaged`) when they changed on disk."""
         with self._opened(digest) as file:
             data = file.read()
         if hashlib.sha256(data).hexdigest() != digest:
@@ -141,9 +141,7 @@ class Blobs:
     def _paths(self) -> Iterator[Path]:
         for folder in sorted(self._root.iterdir()):
             if len(folder.name) == 2:
-                yield from (
-                    path for path in sorted(folder.iterdir()) if _DIGEST.fullmatch(folder.name + path.name)
-                )
+                yield from (path for path in sorted(folder.iterdir()) if _DIGEST.fullmatch(folder.name + path.name))
 
     def _path(self, digest: str) -> Path:
         """Only a digest becomes a path, so that no name from outside can."""
@@ -158,9 +156,7 @@ def _copy(chunks: Iterable[bytes], file: BinaryIO, *, limit_bytes: int | None) -
     for chunk in chunks:
         size_bytes += len(chunk)
         if limit_bytes is not None and size_bytes > limit_bytes:
-            raise errors.invalid(
-                "blob_too_large", f"Send at most {limit_bytes} bytes.", limit_bytes=limit_bytes
-            )
+            raise errors.invalid("blob_too_large", f"Send at most {limit_bytes} bytes.", limit_bytes=limit_bytes)
         digest.update(chunk)
         file.write(chunk)
     return Staged(digest=digest.hexdigest(), size_bytes=size_bytes)

@@ -22,6 +22,8 @@ from workstead.kernel.secret_shapes import Shape, Span
 
 PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9-]{1,32}\]")
 
+Shapes = tuple[Shape, ...]
+
 _EXACT_FAMILY = "instance-secret"
 _NAMED_FAMILY = "secret"
 # Shorter values stand in ordinary text by chance; hiding them would hide the text.
@@ -61,15 +63,7 @@ class Redactor:
 
     def text(self, value: str) -> Redacted:
         """The text without exact secrets, known shapes and assigned secrets."""
-        shown, hidden = self._without_exact(value)
-        for _ in range(_PASSES):
-            before = shown
-            for shape in _possible(shown):
-                shown = _replace(shown, shape.spans(shown), family=shape.family)
-            if shown == before:
-                break
-            hidden = True
-        return Redacted(text=shown, altered=hidden)
+        return self._text(value, among=secret_shapes.SHAPES)
 
     def exact(self, value: str) -> Redacted:
         """The text without this instance's secrets and credentials, for agents' reads and command output."""
@@ -82,9 +76,16 @@ class Redactor:
 
         The structure stays: lists keep their length, objects their fields; null, true, false and "" stay too.
         """
-        if not self._suspect(canonical.text(value)):
-            return RedactedTree(value=value, altered=False)
-        shown = self._node(value, name=None)
+        try:
+            whole = canonical.text(value)
+        except TypeError:
+            # Half a surrogate pair, from file names in other encodings: no canonical text, but still shown.
+            among: Shapes = secret_shapes.SHAPES
+        else:
+            among = tuple(_possible(whole, among=secret_shapes.SHAPES))
+            if not among and not any(form in whole for form in self._forms):
+                return RedactedTree(value=value, altered=False)
+        shown = self._node(value, name=None, among=among)
         return RedactedTree(value=shown, altered=shown != value)
 
     def certified_end(self, value: str, limit_bytes: int) -> int:
@@ -101,42 +102,49 @@ class Redactor:
                 end = start
         return end
 
+    def _text(self, value: str, *, among: Shapes) -> Redacted:
+        shown, hidden = self._without_exact(value)
+        for _ in range(_PASSES):
+            before = shown
+            for shape in _possible(shown, among=among):
+                shown = _replace(shown, shape.spans(shown), family=shape.family)
+            if shown == before:
+                break
+            hidden = True
+        return Redacted(text=shown, altered=hidden)
+
     def _without_exact(self, value: str) -> tuple[str, bool]:
         if self._exact is None or len(value) < _SHORTEST_CHARS:
             return value, False
         shown = _replace(value, (match.span() for match in self._exact.finditer(value)), family=_EXACT_FAMILY)
         return shown, shown != value
 
-    def _suspect(self, value: str) -> bool:
-        """Whether anything in this text could have to be hidden; false is certain, true is not."""
-        return any(form in value for form in self._forms) or next(_possible(value), None) is not None
-
     def _all_spans(self, value: str) -> Iterator[Span]:
         yield from (match.span() for match in PLACEHOLDER.finditer(value))
         if self._exact is not None:
             yield from (match.span() for match in self._exact.finditer(value))
-        for shape in _possible(value):
+        for shape in _possible(value, among=secret_shapes.SHAPES):
             yield from shape.spans(value)
 
-    def _node(self, value: Json, *, name: str | None) -> Json:
-        """One node of a tree; `name` is the secret name it stands under, if any."""
+    def _node(self, value: Json, *, name: str | None, among: Shapes) -> Json:
+        """One node of a tree; `name` is the secret name it stands under, `among` what the tree may hold."""
         if isinstance(value, str):
-            return self.text(value).text if name is None else _hidden(value)
+            return self._text(value, among=among).text if name is None else _hidden(value)
         if isinstance(value, list):
-            return [self._node(child, name=name) for child in value]
+            return [self._node(child, name=name, among=among) for child in value]
         if isinstance(value, dict):
-            return self._fields(value, name=name)
+            return self._fields(value, name=name, among=among)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return _placeholder(_NAMED_FAMILY) if number and name and not secret_names.plural(name) else value
 
-    def _fields(self, value: dict[str, Json], *, name: str | None) -> Json:
+    def _fields(self, value: dict[str, Json], *, name: str | None, among: Shapes) -> Json:
         described = name is not None and _is_schema(value)
         shown: dict[str, Json] = {}
         for key, child in value.items():
-            under = key if secret_names.secret(key) else name
-            if described:
-                under = name if key in _SCHEMA_VALUES else None
-            shown[_unused(self.text(key).text, shown)] = self._node(child, name=under)
+            inherited = name if not described or key in _SCHEMA_VALUES else None
+            under = key if secret_names.secret(key) else inherited
+            key_shown = _unused(self._text(key, among=among).text, shown)
+            shown[key_shown] = self._node(child, name=under, among=among)
         return shown
 
 
@@ -156,11 +164,11 @@ def fitting(value: str, *, limit_bytes: int) -> int:
     return len(raw[:end].decode("utf-8", "surrogatepass"))
 
 
-def _possible(value: str) -> Iterator[Shape]:
+def _possible(value: str, *, among: Shapes) -> Iterator[Shape]:
     if len(value) < _SHORTEST_CHARS:
         return
     folded = value.lower()
-    for shape in secret_shapes.SHAPES:
+    for shape in among:
         if any(hint in folded for hint in shape.hints):
             yield shape
 

@@ -74,13 +74,9 @@ _LAST_PAIRS = frozenset(
 )
 _WORD_ENDINGS = ("password", "passwords", "passwd")
 # What may follow without making the name about something else: `password_hash`, `token2`, `secret_value`.
-_TRAILING = frozenset(
-    {"again", "b64", "base64", "confirm", "confirmation", "encrypted", "hash", "raw", "value"}
-)
+_TRAILING = frozenset({"again", "b64", "base64", "confirm", "confirmation", "encrypted", "hash", "raw", "value"})
 # `page_token` turns pages, `price_per_token` is a price, `max_tokens` is a number.
-_HARMLESS_BEFORE = frozenset(
-    {"cancellation", "continuation", "max", "min", "next", "page", "per", "previous", "sync"}
-)
+_HARMLESS_BEFORE = frozenset({"cancellation", "continuation", "max", "min", "next", "page", "per", "previous", "sync"})
 _QUERY_ONLY = frozenset({"auth", "code", "key", "sig", "signature"})
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -76,11 +76,7 @@ def _query_value(match: re.Match[str]) -> Span | None:
 def _flag_value(match: re.Match[str]) -> Span | None:
     name = match["name"]
     start, end = match.span("hide")
-    return (
-        (start, end)
-        if secret_names.secret(name) and not _innocent(match.string, at=start, name=name)
-        else None
-    )
+    return (start, end) if secret_names.secret(name) and not _innocent(match.string, at=start, name=name) else None
 
 
 def _assigned(match: re.Match[str]) -> Span | None:

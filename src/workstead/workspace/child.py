@@ -22,9 +22,7 @@ KILL_TIMEOUT_S = 5.0
 STATUS_LIMIT_BYTES = 65536
 
 _SOURCES = str(Path(workstead.__file__).parent.parent)
-_PROGRAM = (
-    "import sys; sys.path.append({sources}); from workstead.workspace import {module}; {module}.main({ends})"
-)
+_PROGRAM = "import sys; sys.path.append({sources}); from workstead.workspace import {module}; {module}.main({ends})"
 _MODULES = {Level.NAMESPACES: "jail", Level.LANDLOCK: "session", Level.USER: "session", Level.NONE: "session"}
 
 EndKind = Literal["exited", "signalled", "stopped", "refused", "killed"]
@@ -76,9 +74,7 @@ class Child:
             )
         except OSError as error:
             _close(ours.stdout, ours.stderr, ours.status, ours.go)
-            raise errors.unavailable(
-                "launch_failed", f"No process can be started: {error.strerror}."
-            ) from error
+            raise errors.unavailable("launch_failed", f"No process can be started: {error.strerror}.") from error
         finally:
             _close(source, theirs.stdout, theirs.stderr, theirs.status, theirs.go)
         self._ends = ours
@@ -113,9 +109,7 @@ class Child:
         if word == "refused":
             raise errors.unavailable("launch_refused", f"The command was not started: {rest}.", reason=rest)
         if word != "init":
-            raise errors.unavailable(
-                "launch_failed", "The launcher did not answer; the command was not started."
-            )
+            raise errors.unavailable("launch_failed", "The launcher did not answer; the command was not started.")
         pid, start_ticks = (int(number) for number in rest.split())
         birth = Birth(pid=pid, start_ticks=start_ticks, boot_id=boot_id())
         self._first = held(birth)
@@ -186,9 +180,7 @@ class Child:
         self.over = True
         lines = self._said.decode("utf-8", "replace").splitlines()
         self.missing = tuple(line.removeprefix("missing ") for line in lines if line.startswith("missing "))
-        return next(
-            (ending for line in lines if (ending := _ending(line)) is not None), Ending(kind="killed")
-        )
+        return next((ending for line in lines if (ending := _ending(line)) is not None), Ending(kind="killed"))
 
     def _signal(self, process: int, number: signal.Signals) -> None:
         if process < 0 or self.over:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,7 +178,7 @@ class Folder:
         with _refusing(path), self._parent((*parts, "")) as folder:
             return _scan(folder, prefix="/".join(parts))
 
-    def walk(self, path: str = "") -> Iterator[Entry]:
+    def walk(self, path: str = "") -> Generator[Entry, None, None]:
         """Every entry below a folder, depth first, siblings in plain string order.
 
         Links are not followed; `EXCLUDED` names and the prefixes of `.workstead-search-ignore` are left out.
@@ -275,9 +275,7 @@ def components(path: str) -> tuple[str, ...]:
     if "\0" in path or size_bytes > PATH_LIMIT_BYTES:
         raise errors.invalid("path_invalid", "The path holds a NUL character or is too long.")
     if path.startswith("/"):
-        raise errors.invalid(
-            "path_outside", f"{path} is absolute; name files relative to the project folder."
-        )
+        raise errors.invalid("path_outside", f"{path} is absolute; name files relative to the project folder.")
     parts = tuple(part for part in path.split("/") if part not in {"", "."})
     if ".." in parts:
         raise errors.invalid("path_outside", f"{path} may not climb with '..'.")
@@ -343,9 +341,7 @@ def _refusal(error: OSError, path: str) -> errors.Refusal | None:
         return errors.not_found("file", path)
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.ENXIO}:
         # A link opened as a folder answers "not a directory", so one sentence serves both.
-        return errors.invalid(
-            "path_blocked", f"{path} leads through a link or something that is no folder or file."
-        )
+        return errors.invalid("path_blocked", f"{path} leads through a link or something that is no folder or file.")
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return errors.denied("path_denied", f"The server may not do that with {path}.")
     if error.errno == errno.EEXIST:

@@ -25,9 +25,7 @@ def admit(path: Path, *, data_folder: Path, others: Iterable[Path]) -> Path:
     """
     real = _real(path)
     if real == Path("/"):
-        raise errors.invalid(
-            "folder_root", "The root of the file system cannot be a project; name a folder in it."
-        )
+        raise errors.invalid("folder_root", "The root of the file system cannot be a project; name a folder in it.")
     if real in _homes():
         raise errors.invalid("folder_home", f"{real} is a home folder itself; name a folder inside it.")
     if real in _SYSTEM_TOPS or any(real.is_relative_to(tree) for tree in _SYSTEM_TREES):
@@ -39,13 +37,9 @@ def admit(path: Path, *, data_folder: Path, others: Iterable[Path]) -> Path:
         )
     for other in others:
         if _overlap(real, other.resolve()):
-            raise errors.invalid(
-                "folder_overlaps", f"{real} overlaps {other}, the folder of another project."
-            )
+            raise errors.invalid("folder_overlaps", f"{real} overlaps {other}, the folder of another project.")
     if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
-        raise errors.invalid(
-            "folder_unwritable", f"The server may not write in {real}; change its permissions."
-        )
+        raise errors.invalid("folder_unwritable", f"The server may not write in {real}; change its permissions.")
     return real
 
 

@@ -38,9 +38,7 @@ def main(source: int, status: int, go: int) -> None:
     try:
         server = monitor.server_of(spec)
         monitor.become_owner(spec)
-        syscalls.set_traceable(
-            to=True
-        )  # a change of user gave /proc/self to root, and the maps are written there
+        syscalls.set_traceable(to=True)  # a change of user gave /proc/self to root, and the maps are written there
         ids = os.geteuid(), os.getegid()
         syscalls.unshare(SPACES | (syscalls.NEW_NETWORK if spec["network"] == "none" else 0))
         _map_ids(*ids)
@@ -106,9 +104,7 @@ def _build(spec: "Spec", told: int) -> None:
         os.close(tree)
     for target in spec["masks"]:
         if os.path.isdir(NEW_ROOT + target):
-            syscalls.mount(
-                "tmpfs", NEW_ROOT + target, flags=BARE | syscalls.READ_ONLY, options="mode=755,size=4k"
-            )
+            syscalls.mount("tmpfs", NEW_ROOT + target, flags=BARE | syscalls.READ_ONLY, options="mode=755,size=4k")
     for path, text in spec["files"].items():
         _make_parents(path)
         with open(NEW_ROOT + path, "w") as file:
@@ -127,9 +123,7 @@ def _copied(bind: "Bind", told: int) -> int | None:
     except OSError as error:
         if needed or error.errno not in {errno.EACCES, errno.ENOENT}:
             raise
-        monitor.say(
-            told, f"missing {source}: {os.strerror(error.errno)}"
-        )  # a tool the folder's owner may not reach
+        monitor.say(told, f"missing {source}: {os.strerror(error.errno)}")  # a tool the folder's owner may not reach
         return None
 
 

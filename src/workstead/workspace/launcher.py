@@ -122,9 +122,7 @@ class Launcher:
         """What was found on this machine so far, for the operator."""
         return self._levels.doctor()
 
-    async def start(
-        self, command: Command, *, stored: Stored, captures: Captures, group: TaskGroup
-    ) -> Running:
+    async def start(self, command: Command, *, stored: Stored, captures: Captures, group: TaskGroup) -> Running:
         """Start a command in a task group; its end is the end of the command, children included.
 
         `stored` is awaited before anything of the command runs: if the server dies before, nothing ever runs.
@@ -154,9 +152,7 @@ class Launcher:
         refused: errors.Refusal | None = None
         async with anyio.create_task_group() as group:
             try:
-                running = await self.start(
-                    command, stored=stored or _not_kept, captures=captures, group=group
-                )
+                running = await self.start(command, stored=stored or _not_kept, captures=captures, group=group)
             except errors.Refusal as refusal:
                 refused = refusal  # raised outside the group, which would wrap it
             else:
@@ -188,9 +184,7 @@ def check(command: Command) -> None:
         except errors.Refusal:
             prepared = False
         if not prepared:
-            raise errors.conflict(
-                "folder_unprepared", f"{command.folder} has no {folders.WORK} yet; bind it first."
-            )
+            raise errors.conflict("folder_unprepared", f"{command.folder} has no {folders.WORK} yet; bind it first.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -145,9 +145,7 @@ class Levels:
         raise _unavailable(folder, floor=self._floor, refused=refused)
 
 
-async def trial(
-    level: Level, *, folder: Path, surroundings: view.Surroundings, script: str | None = None
-) -> Trial:
+async def trial(level: Level, *, folder: Path, surroundings: view.Surroundings, script: str | None = None) -> Trial:
     """Try one level on a folder with its own script or another one."""
     with tempfile.NamedTemporaryFile(dir="/var/tmp", prefix="workstead-canary-") as canary:
         command = Command(

@@ -123,9 +123,7 @@ def _fence(spec: "Spec", told: int) -> None:
         return
     for what in LANDLOCK_MISSES:
         monitor.say(told, f"missing {what}")
-    closed = (
-        frozenset(range(syscalls.PORTS)) if spec["network"] == "none" else frozenset(spec["closed_ports"])
-    )
+    closed = frozenset(range(syscalls.PORTS)) if spec["network"] == "none" else frozenset(spec["closed_ports"])
     rules = syscalls.landlock_rules(files=EVERYTHING, close_ports=bool(closed))
     for path, rights in _allowed(spec, told):
         try:

@@ -69,9 +69,7 @@ def copy_mounts(source: str, *, flags: int) -> int:
     tree = check(_LIBC.syscall(_OPEN_TREE, _HERE, os.fsencode(source), how), f"open_tree {source}")
     attributes = struct.pack("QQQQ", flags, 0, 0, 0)
     how = _EMPTY_PATH | _RECURSIVE
-    check(
-        _LIBC.syscall(_MOUNT_SETATTR, tree, b"", how, attributes, len(attributes)), f"mount_setattr {source}"
-    )
+    check(_LIBC.syscall(_MOUNT_SETATTR, tree, b"", how, attributes, len(attributes)), f"mount_setattr {source}")
     return tree
 
 

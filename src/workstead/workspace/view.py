@@ -145,9 +145,7 @@ def _masks(hidden: tuple[Path, ...], visible: list[str]) -> list[str]:
     return [path for path in real if _under(path, visible)]
 
 
-def _environment(
-    command: Command, *, level: Level, visible: list[str], surroundings: Surroundings
-) -> dict[str, str]:
+def _environment(command: Command, *, level: Level, visible: list[str], surroundings: Surroundings) -> dict[str, str]:
     cache = f"{command.folder}/{folders.WORK}/cache"
     private = level is Level.NAMESPACES
     limited = private or level is Level.LANDLOCK

@@ -44,9 +44,7 @@ def _create(
     wanted = wanted or NewChild(card_type="task")
     cards = {"project", "card-z", *children}
     return _answer(
-        lambda: admission.admit_create(
-            actor, wanted, parent=parent, types=types, children=children, cards=cards
-        )
+        lambda: admission.admit_create(actor, wanted, parent=parent, types=types, children=children, cards=cards)
     )
 
 
@@ -80,9 +78,7 @@ def test_creating_names_what_stands_in_the_way(types: dict[str, graph.CardType])
     root = _card("project", Status.STOPPED)
     assert _create(READY, types, parent=root, wanted=NewChild(card_type="goal")) == "card_type_unknown"
     assert _create(READY, types, parent=_card("card-a")) == "child_type_not_permitted"
-    assert (
-        _create(READY, types, parent=root, wanted=NewChild(card_type="project")) == "child_type_not_permitted"
-    )
+    assert _create(READY, types, parent=root, wanted=NewChild(card_type="project")) == "child_type_not_permitted"
     assert _create(Planner(card_id="project"), types, parent=root) == "child_type_not_creatable"
     assert _create(Planner(card_id="card-a"), types, parent=root) == "not_your_card"
 
@@ -206,9 +202,7 @@ def test_deleting_goes_from_dependants_to_what_they_need_and_from_children_to_pa
     for first, later in [("card-a-b", "card-a-a"), ("card-a-a", "card-a"), ("card-b", "card-a")]:
         assert order.index(first) < order.index(later)
     assert _answer(lambda: admission.admit_delete(READY, [cards[1]], cards=cards)) == "card_depended_on"
-    assert (
-        _answer(lambda: admission.admit_delete(PLANNER, [cards[1]], cards=cards)) == "delete_not_for_agents"
-    )
+    assert _answer(lambda: admission.admit_delete(PLANNER, [cards[1]], cards=cards)) == "delete_not_for_agents"
 
 
 def test_a_branch_with_a_running_card_is_not_deleted() -> None:
@@ -225,9 +219,7 @@ def test_reordering_wants_an_exact_permutation_and_counts_what_moves() -> None:
 
     def ask(actor: admission.Actor, order: list[str], *, status: Status = Status.RUNNING) -> object:
         parent = _card("project", status)
-        return _answer(
-            lambda: admission.admit_reorder(actor, parent, order=order, children=children, subtree=resting)
-        )
+        return _answer(lambda: admission.admit_reorder(actor, parent, order=order, children=children, subtree=resting))
 
     assert ask(PLANNER, children) == 0
     assert ask(PLANNER, ["card-b", "card-a", "card-c"]) == 2
@@ -258,9 +250,7 @@ def test_a_child_starts_by_the_entry_of_its_status(status: Status, answer: objec
     """Duty: spec, caller-aware matrix: activate."""
     card = _card("card-a", status)
     assert _answer(lambda: admission.admit_activate(PLANNER, card, dependencies=[])) == answer
-    assert (
-        _answer(lambda: admission.admit_activate(READY, card, dependencies=[])) == "activate_not_for_people"
-    )
+    assert _answer(lambda: admission.admit_activate(READY, card, dependencies=[])) == "activate_not_for_people"
 
 
 @pytest.mark.covers("W11")

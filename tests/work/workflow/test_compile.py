@@ -4,6 +4,18 @@ import pytest
 
 from work import folder
 
+COVERS_MODULES = (
+    "work/workflow/actions.py",
+    "work/workflow/card_types.py",
+    "work/workflow/catalog.py",
+    "work/workflow/grammar.py",
+    "work/workflow/graph.py",
+    "work/workflow/nodes.py",
+    "work/workflow/participants.py",
+    "work/workflow/reading.py",
+    "work/workflow/soundness.py",
+)
+
 # What is replaced, by what, where the issue stands, what it says.
 _MISTAKES = [
     # Keys and values.
@@ -238,6 +250,12 @@ _MISTAKES = [
         "notification recipient",
     ),
     (
+        "pending_notifications: {node: steer,",
+        "pending_notifications: {node: nowhere,",
+        "card_types.project.workflow.nodes.check.edges.good.pending_notifications.node",
+        "no node `nowhere`",
+    ),
+    (
         "[status.md]}}\n        check:",
         "[status.md]}, pending_notifications: {node: steer, prompt: {reference: fix}}}\n        check:",
         "card_types.project.workflow.nodes.steer.edges.stuck.pending_notifications",
@@ -293,9 +311,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
     """Duty: our decision; nobody fixes one line per Run."""
     source = folder.changed("max_tokens: 4096", "max_tokens: none")
     source = folder.changed("prompt: {reference: do}", "prompt: {reference: dont}", source=source)
-    source = folder.changed(
-        "stuck: {target: {terminal: BLOCKED,", "stuck: {target: {terminal: NO,", source=source
-    )
+    source = folder.changed("stuck: {target: {terminal: BLOCKED,", "stuck: {target: {terminal: NO,", source=source)
     issues = folder.issues_of(source)
     assert len(issues) == 3
     lines = [int(issue.partition(" ")[0].removeprefix("workstead.yaml:")) for issue in issues]
@@ -326,9 +342,7 @@ def test_a_node_that_nothing_leads_to_is_named() -> None:
 @pytest.mark.covers("W05")
 def test_a_promoted_node_must_come_before() -> None:
     """Duty: spec; promotion of a graph-reachable node only."""
-    source = folder.changed(
-        "BLOCKED, export_records", "BLOCKED, promote: {latest_node: check}, export_records"
-    )
+    source = folder.changed("BLOCKED, export_records", "BLOCKED, promote: {latest_node: check}, export_records")
     folder.compiled(source)
     source = folder.changed("redo: {target: {node: steer}", "redo: {target: {node: check}", source=source)
     source = folder.changed(
@@ -402,9 +416,7 @@ def test_what_a_node_may_create_and_start_is_the_meeting_of_agent_and_type() -> 
 
 def test_a_continued_record_that_must_only_exist_needs_no_writer() -> None:
     """Duty: facts 4.8; continue with exists may omit the write tool."""
-    source = folder.changed(
-        "review.md: {mode: clean, gate: updated}", "brief.md: {mode: continue, gate: exists}"
-    )
+    source = folder.changed("review.md: {mode: clean, gate: updated}", "brief.md: {mode: continue, gate: exists}")
     source = folder.changed("tools: [read, write]", "tools: [read]", source=source)
     source = folder.changed(", export_records: [review.md]}\n", "}\n", source=source)
     assert "brief.md" in folder.card_type("project", source).workflow.nodes["check"].requirements
@@ -413,9 +425,7 @@ def test_a_continued_record_that_must_only_exist_needs_no_writer() -> None:
 @pytest.mark.covers("W01")
 def test_a_route_tries_equivalents_and_then_what_it_fails_over_to() -> None:
     """Duty: facts 4.3; a model id is matched against every provider that lists it."""
-    source = folder.changed(
-        "{candidates: [practice], max_tokens: 4096}", "{profile: heavy, max_tokens: 4096}"
-    )
+    source = folder.changed("{candidates: [practice], max_tokens: 4096}", "{profile: heavy, max_tokens: 4096}")
     source = folder.changed(
         "providers:\n",
         """\

@@ -6,8 +6,8 @@ from workstead import errors
 def replace(text: str, *, old: str, new: str, replace_all: bool = False) -> str:
     """The text with `old` replaced by `new`, once or everywhere.
 
-    Raises `invalid` when `old` is empty, equals `new`, does not stand in the text, or stands there several times
-    without `replace_all`. An empty result is allowed: to delete all of a text is not to delete the file.
+    Raises `invalid` when `old` is empty, equals `new`, does not stand in the text, or stands there more than
+    once without `replace_all`. An empty result is allowed: to delete all text is not to delete the file.
     """
     if not old:
         raise errors.invalid("edit_old_empty", "Give the text to replace; to make a new file, use write.")

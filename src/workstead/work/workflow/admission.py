@@ -47,9 +47,7 @@ class Card:
     depends_on: tuple[str, ...] = ()
 
 
-_CREATION_PARENTS = frozenset(
-    {Status.BACKLOG, Status.CHANGED, Status.RUNNING, Status.BLOCKED, Status.STOPPED}
-)
+_CREATION_PARENTS = frozenset({Status.BACKLOG, Status.CHANGED, Status.RUNNING, Status.BLOCKED, Status.STOPPED})
 _EDITED = {
     Status.BACKLOG: Status.BACKLOG,
     Status.CHANGED: Status.CHANGED,
@@ -185,9 +183,7 @@ def admit_reorder(
     else:
         _must_be_ready(actor)
         if parent.status is Status.RUNNING:
-            raise errors.conflict(
-                "parent_running", f"{parent.card_id} is running; stop it before reordering."
-            )
+            raise errors.conflict("parent_running", f"{parent.card_id} is running; stop it before reordering.")
     if sorted(order) != sorted(children):
         message = "Name each present child of the card exactly once, in the new order."
         raise errors.invalid("order_not_permutation", message, children=list(children))
@@ -233,9 +229,7 @@ def _admit_parent(actor: Actor, parent: Card) -> None:
         raise errors.conflict("parent_closed", message, status=parent.status.value)
 
 
-def _admit_child_type(
-    actor: Actor, card_type: str, *, parent: Card, types: Mapping[str, graph.CardType]
-) -> None:
+def _admit_child_type(actor: Actor, card_type: str, *, parent: Card, types: Mapping[str, graph.CardType]) -> None:
     if card_type not in types:
         message = f"There is no card type {card_type!r}; there are {', '.join(types)}."
         raise errors.invalid("card_type_unknown", message, types=list(types))
