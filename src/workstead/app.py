@@ -57,7 +57,7 @@ _LOG = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """One built server. services: run while it serves. ending: set when it stops, so that streams end at once."""
+    """One built server. recoveries: awaited in order before anything is served. services: live while it serves."""
 
     settings: Settings
     clock: Clock
@@ -71,7 +71,8 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
-    services: tuple[Service, ...]
+    recoveries: tuple[Service, ...] = ()
+    services: tuple[Service, ...] = ()
 
     def close(self) -> None:
         """Let go of everything, the lock last."""
@@ -113,6 +114,8 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
+        for recovery in app.recoveries:
+            await recovery()
         async with anyio.create_task_group() as group:
             for service in app.services:
                 group.start_soon(service)
