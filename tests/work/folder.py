@@ -137,7 +137,8 @@ def compiled(
 ) -> configuration.Compiled:
     """The compiled configuration of a folder with these files."""
     files = {path: text.encode() for path, text in prompts.items()} | {"workstead.yaml": source.encode()}
-    return configuration.compile_sources(configuration.gather(files.get), environment or {})
+    variables = environment or {}
+    return configuration.compile_sources(configuration.gather(files.get, variables), variables)
 
 
 def card_type(name: str, source: str = YAML) -> graph.CardType:

@@ -36,11 +36,12 @@ class Compiled:
     warnings: tuple[str, ...]
 
 
-def gather(read: Reader) -> Sources:
+def gather(read: Reader, environment: Mapping[str, str] | None = None) -> Sources:
     """The sources of a project, read through `read(path)`, whose paths are relative to `.workstead/`.
 
-    Only the prompts that the YAML selects are read, the project's before the bundled ones. Raises not found
-    when there is no `workstead.yaml`; whatever else is wrong is reported by `compile_sources`.
+    Only the prompts that the YAML selects are read, the project's before the bundled ones. environment: the
+    one it will be compiled with, since a variable may stand in a name. Raises not found when there is no
+    `workstead.yaml`; whatever else is wrong is reported by `compile_sources`.
     """
     source = read(FILE)
     if source is None:
@@ -48,7 +49,9 @@ def gather(read: Reader) -> Sources:
     shelf = _Shelf(read)
     parsed = yaml_source.parse(source, name=FILE)
     if parsed.root is not None:
-        compiler.compile_tree(parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment={})
+        compiler.compile_tree(
+            parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment=environment or {}
+        )
     return Sources(yaml=source, prompts=shelf.selected, problems=tuple(shelf.problems))
 
 
@@ -119,7 +122,9 @@ class _Shelf:
         if path in self._absent:
             return None
         if path not in self.selected:
-            source = template.read_bundled(path) if path.startswith(prompts.BUNDLED_PREFIX) else self._read(path)
+            source = (
+                template.read_bundled(path) if path.startswith(prompts.BUNDLED_PREFIX) else self._read(path)
+            )
             if source is None:
                 self._absent.add(path)
                 return None

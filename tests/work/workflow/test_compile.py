@@ -238,8 +238,8 @@ _MISTAKES = [
         "notification recipient",
     ),
     (
-        "BLOCKED, export_records: [status.md]}}",
-        "BLOCKED, export_records: [status.md]}, pending_notifications: {node: steer, prompt: {reference: fix}}}",
+        "[status.md]}}\n        check:",
+        "[status.md]}, pending_notifications: {node: steer, prompt: {reference: fix}}}\n        check:",
         "card_types.project.workflow.nodes.steer.edges.stuck.pending_notifications",
         "Only a DONE edge",
     ),
@@ -263,8 +263,8 @@ _MISTAKES = [
         "`compactable: false` only",
     ),
     (
-        "ready: {target: {node: check}, prompt: {reference: handoff}}",
-        "ready: {target: {node: check}, prompt: {reference: handoff, compactable: false, compaction_key: ''}}",
+        "{reference: handoff}}\n            stuck",
+        "{reference: handoff, compactable: false, compaction_key: ''}}\n            stuck",
         "card_types.project.workflow.nodes.steer.edges.ready.prompt.compaction_key",
         "never empty",
     ),
