@@ -1,6 +1,10 @@
 """A project's sources: gathered, digested, expanded, compiled, described for trust."""
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from work import folder
 from workstead import errors
@@ -73,6 +77,32 @@ def test_the_refusal_says_how_many_mistakes_there_are_and_the_first_one() -> Non
     assert str(refusal.value).startswith("The project's configuration has 2 mistakes; first workstead.yaml:")
 
 
+_TOKENS = re.compile(r"[a-zA-Z0-9_.-]+|[{}\[\],:]|\n *")
+
+
+@pytest.mark.covers("W01", "W05")
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_source_broken_anywhere_is_compiled_or_refused_with_issues_and_never_fails(data: st.DataObject) -> None:
+    """Duty: quality.md, bad input; a mistake of a person is never an internal error."""
+    source = folder.with_action()
+    tokens = list(_TOKENS.finditer(source))
+    for _ in range(data.draw(st.integers(min_value=1, max_value=3))):
+        where = data.draw(st.sampled_from(tokens))
+        other = data.draw(
+            st.sampled_from(["", "[]", "{}", "~", "7", "true", "''", "x", *{token[0] for token in tokens}])
+        )
+        source = source[: where.start()] + other + source[where.end() :]
+        tokens = list(_TOKENS.finditer(source))
+    files = _files(source)
+    try:
+        configuration.compile_sources(configuration.gather(files.get), {})
+    except errors.Refusal as refusal:
+        issues = refusal.issues
+        assert issues
+        assert all(issue.path.startswith(("workstead.yaml:", "prompts/")) for issue in issues)
+
+
 # --- Prompts -----------------------------------------------------------------------------------------
 
 
@@ -80,9 +110,7 @@ def test_the_refusal_says_how_many_mistakes_there_are_and_the_first_one() -> Non
 def test_a_prompt_of_the_card_type_stands_before_a_shared_one_and_that_before_the_bundled_one() -> None:
     """Duty: facts 4.11; first existing wins."""
     prompts = {path: text for path, text in folder.PROMPTS.items() if not path.endswith("/fix.md")}
-    source = folder.YAML.replace(
-        "correction_prompt: {reference: fix}", "correction_prompt: {reference: correct-plan}"
-    )
+    source = folder.YAML.replace("correction_prompt: {reference: fix}", "correction_prompt: {reference: correct-plan}")
 
     def paths(extra: dict[str, str]) -> list[str]:
         types = folder.compiled(source, prompts=prompts | extra).configuration.card_types
@@ -138,9 +166,7 @@ def test_a_fragment_is_included_one_level_deep() -> None:
         "prompts/fragments/_shared/rules.md": "{{> more}}",
         "prompts/fragments/_shared/more.md": "x",
     }
-    assert any(
-        "A fragment includes no other" in issue for issue in folder.issues_of(folder.YAML, prompts=deeper)
-    )
+    assert any("A fragment includes no other" in issue for issue in folder.issues_of(folder.YAML, prompts=deeper))
 
 
 # --- Variables and keys ------------------------------------------------------------------------------
@@ -174,9 +200,7 @@ def test_a_variable_may_name_a_prompt() -> None:
 @pytest.mark.covers("W01")
 def test_a_missing_variable_is_empty_and_warned_about() -> None:
     """Duty: spec; a missing reference is an empty string with an advisory warning that holds no value."""
-    source = folder.changed(
-        "timeout_s: 60", "env: {MODE: '${WORKSTEAD_VAR_MODE}'}", source=folder.with_action()
-    )
+    source = folder.changed("timeout_s: 60", "env: {MODE: '${WORKSTEAD_VAR_MODE}'}", source=folder.with_action())
     compiled = folder.compiled(source)
     node = compiled.configuration.card_types["task"].workflow.nodes["measure"]
     assert isinstance(node, graph.ActionNode)
@@ -194,9 +218,7 @@ def test_no_other_variable_is_ever_read(reference: str) -> None:
     """Duty: S2; a folder must not read the server's environment."""
     source = folder.changed("kind: practice,", f"kind: anthropic, base_url: 'https://h/{reference}',")
     issues = folder.issues_of(source)
-    assert [
-        issue for issue in issues if f"`{reference}` is not read; only `${{WORKSTEAD_VAR_NAME}}`" in issue
-    ]
+    assert [issue for issue in issues if f"`{reference}` is not read; only `${{WORKSTEAD_VAR_NAME}}`" in issue]
 
 
 @pytest.mark.covers("W01")
@@ -218,17 +240,11 @@ def test_record_starters_compaction_keys_and_scripts_are_literal() -> None:
 
 
 @pytest.mark.covers("K19")
-@pytest.mark.parametrize(
-    "key", ["${WORKSTEAD_VAR_KEY}", "sk-live-1234567890", "secret:", "env:lower", "file:/etc"]
-)
+@pytest.mark.parametrize("key", ["${WORKSTEAD_VAR_KEY}", "sk-live-1234567890", "secret:", "env:lower", "file:/etc"])
 def test_a_key_is_named_and_never_interpolated(key: str) -> None:
     """Duty: S2; `key: secret:NAME` or `env:NAME`."""
     source = folder.changed("kind: practice,", f"kind: anthropic, base_url: 'https://h', key: '{key}',")
-    assert [
-        issue
-        for issue in folder.issues_of(source)
-        if "providers.practice.key" in issue and "secret:NAME" in issue
-    ]
+    assert [issue for issue in folder.issues_of(source) if "providers.practice.key" in issue and "secret:NAME" in issue]
 
 
 # --- Digest and trust --------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Strict YAML: what is read, what is refused, and with which line."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workstead.work import yaml_source
 
@@ -65,6 +67,13 @@ def test_a_doubling_alias_bomb_is_refused_at_its_first_anchor() -> None:
     lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 40)]
     (issue,) = _issues("\n".join(lines).encode())
     assert issue.startswith("f.yaml:1: ")
+
+
+@given(source=st.text(alphabet="a1 \n\t:-?[]{},&*!|>'\"%@#~.\x85\ufeff\ud7ff").map(str.encode) | st.binary())
+def test_any_bytes_are_read_or_refused_and_never_fail(source: bytes) -> None:
+    """Duty: quality.md, malformed input."""
+    parsed = yaml_source.parse(source, name="f.yaml")
+    assert (parsed.root is None) == bool(parsed.issues)
 
 
 @pytest.mark.parametrize(

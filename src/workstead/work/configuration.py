@@ -49,9 +49,7 @@ def gather(read: Reader, environment: Mapping[str, str] | None = None) -> Source
     shelf = _Shelf(read)
     parsed = yaml_source.parse(source, name=FILE)
     if parsed.root is not None:
-        compiler.compile_tree(
-            parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment=environment or {}
-        )
+        compiler.compile_tree(parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment=environment or {})
     return Sources(yaml=source, prompts=shelf.selected, problems=tuple(shelf.problems))
 
 

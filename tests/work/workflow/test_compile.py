@@ -4,6 +4,18 @@ import pytest
 
 from work import folder
 
+COVERS_MODULES = (
+    "work/workflow/actions.py",
+    "work/workflow/card_types.py",
+    "work/workflow/catalog.py",
+    "work/workflow/grammar.py",
+    "work/workflow/graph.py",
+    "work/workflow/nodes.py",
+    "work/workflow/participants.py",
+    "work/workflow/reading.py",
+    "work/workflow/soundness.py",
+)
+
 # What is replaced, by what, where the issue stands, what it says.
 _MISTAKES = [
     # Keys and values.
@@ -236,6 +248,12 @@ _MISTAKES = [
         "pending_notifications: {node: check,",
         "card_types.project.workflow.nodes.check.edges.good.pending_notifications.node",
         "notification recipient",
+    ),
+    (
+        "pending_notifications: {node: steer,",
+        "pending_notifications: {node: nowhere,",
+        "card_types.project.workflow.nodes.check.edges.good.pending_notifications.node",
+        "no node `nowhere`",
     ),
     (
         "[status.md]}}\n        check:",

@@ -15,9 +15,7 @@ def _node(name: str) -> graph.AgentNode:
 @pytest.mark.covers("W06")
 def test_an_agent_is_told_the_card_and_exactly_the_outcomes_of_its_node() -> None:
     """Duty: spec; the generated contract is the sole authority for outcomes."""
-    text = prompts.render_agent_prompt(
-        _node("check"), card_type="project", card_id="project", card_title="Clock"
-    )
+    text = prompts.render_agent_prompt(_node("check"), card_type="project", card_id="project", card_title="Clock")
     assert text.startswith("Judge project. You are at the step `check`.")
     assert "- `review.md`: start it afresh and write it in this step." in text
     assert "- `good`: the card ends DONE, handing up `review.md`." in text
@@ -36,9 +34,7 @@ def test_a_node_that_may_create_cards_says_which() -> None:
 def test_what_a_title_contains_is_never_filled_in_again() -> None:
     """Duty: our decision; a title is a person's or an agent's text, not a template."""
     title = "{{contractDescription}} {{cardId}}"
-    text = prompts.render_agent_prompt(
-        _node("steer"), card_type="project", card_id="project", card_title=title
-    )
+    text = prompts.render_agent_prompt(_node("steer"), card_type="project", card_id="project", card_title=title)
     assert text.startswith(f"Lead {title}. You are at the step")
     assert text.count("You are at the step") == 1
 
@@ -68,8 +64,6 @@ def test_the_card_type_is_filled_into_process_prompts_when_compiled() -> None:
         ("a*a.md", "a.md", False),
     ],
 )
-def test_a_star_in_a_writers_pattern_stands_for_part_of_the_stem(
-    pattern: str, record: str, covered: bool
-) -> None:
+def test_a_star_in_a_writers_pattern_stands_for_part_of_the_stem(pattern: str, record: str, covered: bool) -> None:
     """Duty: house style 48; names match exactly, a pattern looks like a pattern."""
     assert graph.pattern_covers(pattern, record) is covered
