@@ -1,10 +1,10 @@
-"""The first schema: kernel, accounts and work.
+"""The first schema: kernel, accounts, work, agents and runs.
 
 Until the first release this revision grows with every package's tables; from then on a change is a new revision.
 """
 
 from alembic import op
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Text
+from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Text, text
 
 revision = "0001"
 down_revision = None
@@ -17,6 +17,8 @@ def upgrade() -> None:
     _kernel()
     _accounts()
     _work()
+    _agents()
+    _runs()
 
 
 def _kernel() -> None:
@@ -156,6 +158,7 @@ def _accounts() -> None:
         Column("opened_at", Text, nullable=False),
         Column("ended_at", Text),
         Index("agent_grant_run", "run_id", "ended_at"),
+        Index("agent_grant_activation", "activation_id", "ended_at"),
     )
 
 
@@ -217,4 +220,147 @@ def _work() -> None:
         Column("person", Text, nullable=False),
         Column("at", Text, nullable=False),
         PrimaryKeyConstraint("project_id", "digest"),
+    )
+
+
+def _agents() -> None:
+    op.create_table(
+        "conversation",
+        Column("id", Text, primary_key=True),
+        Column("project_id", Text, nullable=False),
+        Column("card_id", Text, nullable=False),
+        Column("agent", Text, nullable=False),
+        Column("started_at", Text, nullable=False),
+        Column("segment", BigInteger, nullable=False),
+        Column("rows", BigInteger, nullable=False),
+        Column("answer_row", BigInteger, nullable=False),
+        Index("conversation_card", "project_id", "card_id"),
+    )
+    op.create_table(
+        "conversation_row",
+        Column("conversation_id", Text, nullable=False),
+        Column("number", BigInteger, nullable=False),
+        Column("segment", BigInteger, nullable=False),
+        Column("kind", Text, nullable=False),
+        Column("role", Text, nullable=False),
+        Column("at", Text, nullable=False),
+        Column("activation_id", Text, nullable=False),
+        Column("input_id", Text),
+        Column("call_id", Text),
+        Column("tool", Text),
+        Column("content", Text, nullable=False),
+        PrimaryKeyConstraint("conversation_id", "number"),
+    )
+    op.create_table(
+        "exchange",
+        Column("id", Text, primary_key=True),
+        Column("conversation_id", Text, nullable=False),
+        Column("activation_id", Text, nullable=False),
+        Column("effect_id", Text, nullable=False),
+        Column("segment", BigInteger, nullable=False),
+        Column("first_row", BigInteger, nullable=False),
+        Column("last_row", BigInteger, nullable=False),
+        Column("provider", Text, nullable=False),
+        Column("model", Text, nullable=False),
+        Column("prefix_digest", Text, nullable=False),
+        Column("tools_digest", Text, nullable=False),
+        Column("request_bytes", BigInteger, nullable=False),
+        Column("at", Text, nullable=False),
+        Index("exchange_conversation", "conversation_id", "id"),
+    )
+    op.create_table(
+        "exchange_end",
+        Column("exchange_id", Text, primary_key=True),
+        Column("ended", Text, nullable=False),
+        Column("finish", Text),
+        Column("failure", Text),
+        Column("input_tokens", BigInteger),
+        Column("output_tokens", BigInteger),
+        Column("at", Text, nullable=False),
+    )
+    op.create_table(
+        "process",
+        Column("id", Text, primary_key=True),
+        Column("project_id", Text, nullable=False),
+        Column("card_id", Text, nullable=False),
+        Column("activation_id", Text, nullable=False),
+        Column("command", Text, nullable=False),
+        Column("cwd", Text, nullable=False),
+        Column("pid", BigInteger, nullable=False),
+        Column("start_ticks", BigInteger, nullable=False),
+        Column("boot_id", Text, nullable=False),
+        Column("started_at", Text, nullable=False),
+        Index("process_card", "project_id", "card_id", "id"),
+    )
+    op.create_table(
+        "process_end",
+        Column("process_id", Text, primary_key=True),
+        Column("kind", Text, nullable=False),
+        Column("code", BigInteger),
+        Column("signal", BigInteger),
+        Column("stdout_bytes", BigInteger, nullable=False),
+        Column("stderr_bytes", BigInteger, nullable=False),
+        Column("stdout_complete", BigInteger, nullable=False),
+        Column("stderr_complete", BigInteger, nullable=False),
+        Column("at", Text, nullable=False),
+    )
+
+
+def _runs() -> None:
+    op.create_table(
+        "run",
+        Column("id", Text, primary_key=True),
+        Column("project_id", Text, nullable=False),
+        Column("state", Text, nullable=False),
+        Column("wanted", Text, nullable=False),
+        Column("person_id", Text, nullable=False),
+        Column("person", Text, nullable=False),
+        Column("configuration", Text, nullable=False),
+        Column("fence", BigInteger, nullable=False),
+        Column("created_at", Text, nullable=False),
+        Column("ended_at", Text),
+        Column("ending", Text),
+        Column("reason", Text),
+        Index("run_project", "project_id", "id"),
+    )
+    op.create_index(
+        "run_live",
+        "run",
+        ["project_id"],
+        unique=True,
+        sqlite_where=text("ended_at IS NULL"),
+        postgresql_where=text("ended_at IS NULL"),
+    )
+    op.create_table(
+        "activation",
+        Column("id", Text, primary_key=True),
+        Column("run_id", Text, nullable=False),
+        Column("project_id", Text, nullable=False),
+        Column("card_id", Text, nullable=False),
+        Column("parent_id", Text),
+        Column("entry", Text, nullable=False),
+        Column("direction", Text),
+        Column("opened_at", Text, nullable=False),
+        Column("closed_at", Text),
+        Column("ending", Text),
+        Index("activation_card", "project_id", "card_id", "id"),
+        Index("activation_run", "run_id", "closed_at"),
+    )
+    op.create_table(
+        "node_visit",
+        Column("activation_id", Text, nullable=False),
+        Column("ordinal", BigInteger, nullable=False),
+        Column("node", Text, nullable=False),
+        Column("executor", Text, nullable=False),
+        Column("entered_at", Text, nullable=False),
+        PrimaryKeyConstraint("activation_id", "ordinal"),
+    )
+    op.create_table(
+        "node_result",
+        Column("activation_id", Text, nullable=False),
+        Column("ordinal", BigInteger, nullable=False),
+        Column("outcome", Text, nullable=False),
+        Column("summary", Text, nullable=False),
+        Column("at", Text, nullable=False),
+        PrimaryKeyConstraint("activation_id", "ordinal"),
     )
