@@ -1,4 +1,4 @@
-"""The first schema: kernel, accounts, work, agents and runs.
+"""The first schema: kernel, accounts, work, agents, runs and jobs.
 
 Until the first release this revision grows with every package's tables; from then on a change is a new revision.
 """
@@ -19,6 +19,7 @@ def upgrade() -> None:
     _work()
     _agents()
     _runs()
+    _jobs()
 
 
 def _kernel() -> None:
@@ -363,4 +364,14 @@ def _runs() -> None:
         Column("summary", Text, nullable=False),
         Column("at", Text, nullable=False),
         PrimaryKeyConstraint("activation_id", "ordinal"),
+    )
+
+
+def _jobs() -> None:
+    op.create_table(
+        "lease",
+        Column("name", Text, primary_key=True),
+        Column("owner", Text, nullable=False),
+        Column("fence", BigInteger, nullable=False),
+        Column("until", Text, nullable=False),
     )
