@@ -23,9 +23,7 @@ def test_an_id_is_a_version_7_uuid_that_holds_its_time(at_ms: int, random_bits: 
 
 
 @given(left=st.tuples(MILLISECONDS, RANDOM), right=st.tuples(MILLISECONDS, RANDOM))
-def test_text_order_of_ids_is_the_order_of_time_then_random_bits(
-    left: tuple[int, int], right: tuple[int, int]
-) -> None:
+def test_text_order_of_ids_is_the_order_of_time_then_random_bits(left: tuple[int, int], right: tuple[int, int]) -> None:
     """No random bit is lost and later ids sort later: indexes stay append-only."""
     assert (clock.uuid7(*left) < clock.uuid7(*right)) == (left < right)
 

@@ -33,9 +33,7 @@ class Checkout:
         (self.bin / "python3").write_text(PYTHON)
         (self.bin / "python3").chmod(0o755)
 
-    def run(
-        self, *command: str, fail_at: str = "", cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, fail_at: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command of the checkout; `calls` then holds what Python was asked for."""
         self.calls.write_text("")
         environ = {"PATH": str(self.bin), "CALLS": str(self.calls), "FAIL_AT": fail_at}

@@ -153,9 +153,7 @@ BAD_VALUES = [
 
 
 @pytest.mark.parametrize(("key", "value"), BAD_VALUES)
-def test_a_bad_value_in_the_file_stops_with_its_key_and_not_the_value(
-    tmp_path: Path, key: str, value: str
-) -> None:
+def test_a_bad_value_in_the_file_stops_with_its_key_and_not_the_value(tmp_path: Path, key: str, value: str) -> None:
     """House style, line 44."""
     no = refusal(tmp_path, f"{key} = {value}")
     assert (no.kind, no.code, [issue.path for issue in no.issues]) == (

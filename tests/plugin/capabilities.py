@@ -30,9 +30,7 @@ class Recorder:
             named = [identity for marker in item.iter_markers("covers") for identity in marker.args]
             unknown = sorted(set(named) - known.keys())
             if unknown:
-                raise pytest.UsageError(
-                    f"{item.nodeid} covers {', '.join(unknown)}: not in docs/capabilities.md"
-                )
+                raise pytest.UsageError(f"{item.nodeid} covers {', '.join(unknown)}: not in docs/capabilities.md")
             self._covers[item.nodeid] = named
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -21,8 +21,7 @@ def test_an_init_file_is_a_docstring_and_nothing_else() -> None:
     fuller = [
         tree.name(path)
         for path in tree.files(tree.SOURCE, "__init__.py")
-        if [type(node) for node in tree.parsed(path).body] != [ast.Expr]
-        or not ast.get_docstring(tree.parsed(path))
+        if [type(node) for node in tree.parsed(path).body] != [ast.Expr] or not ast.get_docstring(tree.parsed(path))
     ]
     assert not fuller
 
@@ -42,9 +41,7 @@ def test_no_module_is_a_drawer() -> None:
     """House style, line 1."""
     drawers = re.compile(r"(^|_)(utils?|helpers?|common|misc)(_|$)")
     found = [
-        tree.name(path)
-        for path in tree.code()
-        if any(drawers.search(part) for part in (path.stem, path.parent.name))
+        tree.name(path) for path in tree.code() if any(drawers.search(part) for part in (path.stem, path.parent.name))
     ]
     assert not found
 

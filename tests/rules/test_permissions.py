@@ -27,9 +27,7 @@ def test_every_permission_is_used_by_a_test() -> None:
     unused = [
         str(permission.value)
         for permission in permissions()
-        if not re.search(
-            rf"\bPermission\.{permission.name}\b|[\"']{re.escape(str(permission.value))}[\"']", text
-        )
+        if not re.search(rf"\bPermission\.{permission.name}\b|[\"']{re.escape(str(permission.value))}[\"']", text)
     ]
     assert not unused
 

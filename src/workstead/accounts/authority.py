@@ -37,7 +37,7 @@ def read(tx: Tx, proof: Proof, scope: str | None) -> Caller:
         case SecretProof(digest=digest):
             return _signed_in(tx, digest, scope)
         case AgentProof(grant_id=grant_id):
-            return _agent(tx, grant_id)
+            return _agent(tx, grant_id, scope)
 
 
 def _signed_in(tx: Tx, digest: str, scope: str | None) -> Person:
@@ -63,7 +63,7 @@ def _permissions(tx: Tx, found: people.PersonRow, scope: str | None) -> frozense
     return roles.EVERYBODY | roles.PERMISSIONS[role] if role is not None else roles.EVERYBODY
 
 
-def _agent(tx: Tx, grant_id: str) -> Agent:
+def _agent(tx: Tx, grant_id: str, scope: str | None) -> Agent:
     grant = grants.read(tx, grant_id)
     if grant is None or grant.ended_at is not None:
         raise errors.unauthenticated("This agent's activation has ended.")
@@ -81,6 +81,7 @@ def _agent(tx: Tx, grant_id: str) -> Agent:
         activation_id=grant.activation_id,
         card_id=grant.card_id,
         name=grant.agent,
-        permissions=roles.AGENT,
+        # Nothing in another project's scope, so that one it may not know looks like one that is not there.
+        permissions=roles.AGENT if scope == project.scope else frozenset(),
         operations=grant.operations,
     )

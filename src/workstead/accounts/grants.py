@@ -46,6 +46,11 @@ _END = prepared(
     .where(agent_grant.c.id == bindparam("k_id"), agent_grant.c.ended_at.is_(None))
     .values(ended_at=bindparam("ended_at"))
 )
+_END_ACTIVATION = prepared(
+    update(agent_grant)
+    .where(agent_grant.c.activation_id == bindparam("k_activation_id"), agent_grant.c.ended_at.is_(None))
+    .values(ended_at=bindparam("ended_at"))
+)
 _END_RUN = prepared(
     update(agent_grant)
     .where(agent_grant.c.run_id == bindparam("k_run_id"), agent_grant.c.ended_at.is_(None))
@@ -92,6 +97,11 @@ def read(tx: Tx, grant_id: str) -> Grant | None:
 def end(tx: Tx, grant_id: str) -> None:
     """Close one grant."""
     tx.run(_END, k_id=grant_id, ended_at=tx.at)
+
+
+def end_activation(tx: Tx, activation_id: str) -> None:
+    """Close the grant of whatever agent is at work in an activation."""
+    tx.run(_END_ACTIVATION, k_activation_id=activation_id, ended_at=tx.at)
 
 
 def end_run(tx: Tx, run_id: str) -> int:

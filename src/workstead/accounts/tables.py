@@ -60,4 +60,5 @@ agent_grant = Table(
     Column("opened_at", Text, nullable=False),
     Column("ended_at", Text),
     Index("agent_grant_run", "run_id", "ended_at"),
+    Index("agent_grant_activation", "activation_id", "ended_at"),
 )

@@ -129,8 +129,10 @@ _CALLS = prepared(
     .where(
         conversation_row.c.conversation_id == bindparam("k_id"),
         conversation_row.c.number >= bindparam("k_from"),
-        (conversation_row.c.kind == literal_column("'tool_call'"))
-        | (conversation_row.c.kind == literal_column("'tool_result'")),
+        or_(
+            conversation_row.c.kind == literal_column("'tool_call'"),
+            conversation_row.c.kind == literal_column("'tool_result'"),
+        ),
     )
     .order_by(conversation_row.c.number)
 )

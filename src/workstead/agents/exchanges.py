@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import insert
+from sqlalchemy import bindparam, insert, select
 
 from workstead.agents.models.shape import Finish, Usage
-from workstead.agents.tables import exchange, exchange_end
+from workstead.agents.tables import conversation, exchange, exchange_end
 from workstead.kernel.effects import Ended
 from workstead.kernel.store import prepared
 from workstead.kernel.transaction import Tx
@@ -31,6 +31,15 @@ class Exchange:
 
 _ADD = prepared(insert(exchange))
 _END = prepared(insert(exchange_end))
+_OPEN = prepared(
+    select(exchange.c.id)
+    .select_from(
+        exchange.join(conversation, conversation.c.id == exchange.c.conversation_id).outerjoin(
+            exchange_end, exchange_end.c.exchange_id == exchange.c.id
+        )
+    )
+    .where(conversation.c.project_id == bindparam("k_project_id"), exchange_end.c.exchange_id.is_(None))
+)
 
 
 def add(tx: Tx, one: Exchange) -> None:
@@ -51,6 +60,14 @@ def add(tx: Tx, one: Exchange) -> None:
         request_bytes=one.request_bytes,
         at=tx.at,
     )
+
+
+def end_unknown(tx: Tx, project_id: str) -> int:
+    """Mark calls whose server is gone; nobody knows what they came to, and nothing is asked again."""
+    found = tx.all(_OPEN, k_project_id=project_id)
+    for row in found:
+        end(tx, str(row[0]), ended=Ended.UNKNOWN, finish=None, failure=None, usage=Usage())
+    return len(found)
 
 
 def end(tx: Tx, exchange_id: str, *, ended: Ended, finish: Finish | None, failure: str | None, usage: Usage) -> None:

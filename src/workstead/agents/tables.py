@@ -1,4 +1,4 @@
-"""Tables of agents: conversations and their rows, exchanges with models; all but the conversation append-only."""
+"""Tables of agents: conversations, exchanges with models, processes; all but the conversation append-only."""
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text
 
@@ -63,5 +63,35 @@ exchange_end = Table(
     Column("failure", Text),
     Column("input_tokens", BigInteger),
     Column("output_tokens", BigInteger),
+    Column("at", Text, nullable=False),
+)
+
+process = Table(
+    "process",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("project_id", Text, nullable=False),
+    Column("card_id", Text, nullable=False),
+    Column("activation_id", Text, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("cwd", Text, nullable=False),  # relative to the project's folder
+    Column("pid", BigInteger, nullable=False),
+    Column("start_ticks", BigInteger, nullable=False),  # with the boot id: a number used again is another process
+    Column("boot_id", Text, nullable=False),
+    Column("started_at", Text, nullable=False),
+    Index("process_card", "project_id", "card_id", "id"),
+)
+
+process_end = Table(
+    "process_end",
+    METADATA,
+    Column("process_id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("code", BigInteger),
+    Column("signal", BigInteger),
+    Column("stdout_bytes", BigInteger, nullable=False),
+    Column("stderr_bytes", BigInteger, nullable=False),
+    Column("stdout_complete", BigInteger, nullable=False),
+    Column("stderr_complete", BigInteger, nullable=False),
     Column("at", Text, nullable=False),
 )

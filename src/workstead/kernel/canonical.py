@@ -60,8 +60,8 @@ def parse(stored: str | bytes) -> Json:
 def load(raw: bytes, *, limit_bytes: int, limit_depth: int = DEPTH_LIMIT) -> Json:
     """The value of JSON that was handed in; raises `invalid` with the paths of what is wrong.
 
-    Refused are: more than `limit_bytes`, more than `limit_depth` arrays and objects inside each other, bytes
-    that are not UTF-8, malformed text, NaN and infinity, integers past 64 bits, lone surrogates, NUL, duplicate keys.
+    Refused are: too many bytes, more than `limit_depth` arrays and objects inside each other, what is not
+    UTF-8 or not JSON, NaN and infinity, integers past 64 bits, lone surrogates, NUL and duplicate keys.
     """
     if len(raw) > limit_bytes:
         raise errors.invalid(

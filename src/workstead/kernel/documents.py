@@ -141,7 +141,7 @@ def create(tx: Tx, document: str, *, scope: str, new: NewVersion | None) -> Head
         at=made.at,
     )
     if new is not None:
-        _insert_version(tx, document, number=1, revision=1, previous=None, new=new)
+        _insert_version(tx, made, body=canonical.text(new.body), previous=None, new=new)
     return made
 
 
@@ -151,14 +151,14 @@ def publish(tx: Tx, was: Head, *, new: NewVersion, number: int | None = None, ke
     number: the version's own number where it is counted apart from the revision (accepted records). An equal body
     writes nothing and returns the old head, unless `keep_equal`. Raises `stale` when the head has moved.
     """
+    body = canonical.text(new.body)
+    sha256 = canonical.digest_text(body)
     if not keep_equal and was.version is not None:
         row = tx.one(_SHA, k_document=was.document, k_number=was.version)
-        if row is not None and row[0] == canonical.digest(new.body):
+        if row is not None and row[0] == sha256:
             return was
-    revision = was.revision + 1
-    chosen = revision if number is None else number
-    moved = _move(tx, was, version_number=chosen)
-    _insert_version(tx, was.document, number=chosen, revision=revision, previous=was.version, new=new)
+    moved = _move(tx, was, version_number=was.revision + 1 if number is None else number)
+    _insert_version(tx, moved, body=body, previous=was.version, new=new)
     return moved
 
 
@@ -212,15 +212,12 @@ def _move(tx: Tx, was: Head, *, version_number: int | None) -> Head:
     return moved
 
 
-def _insert_version(
-    tx: Tx, document: str, *, number: int, revision: int, previous: int | None, new: NewVersion
-) -> None:
-    body = canonical.text(new.body)
+def _insert_version(tx: Tx, at_head: Head, *, body: str, previous: int | None, new: NewVersion) -> None:
     tx.run(
         _NEW_VERSION,
-        document=document,
-        number=number,
-        revision=revision,
+        document=at_head.document,
+        number=at_head.version,
+        revision=at_head.revision,
         at=tx.at,
         author=canonical.text({"kind": new.author.kind, "name": new.author.name}),
         change=new.change,

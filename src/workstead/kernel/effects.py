@@ -95,13 +95,22 @@ class Effects:
 
         A failure of the act is an outcome, handed to `settle`, not raised. A cancellation is settled, then goes on.
         """
+        claimed: list[C] = []
 
         def job(tx: Tx) -> C:
-            return claim(tx, self._authority(tx, proof, scope))
+            made = claim(tx, self._authority(tx, proof, scope))
+            claimed.append(made)
+            return made
 
-        claimed = await self._commit(scope, job, withdrawable=True)
+        try:
+            await self._commit(scope, job, withdrawable=True)
+        except anyio.get_cancelled_exc_class():
+            # Cancelled too late to take the claim back: it stands, so its end must stand too.
+            if claimed:
+                await self._interrupt(scope, claimed[0], settle)
+            raise
         faults.point("call.written")
-        return await self.carry_out(scope, claimed, act=act, settle=settle, deadline_s=deadline_s)
+        return await self.carry_out(scope, claimed[0], act=act, settle=settle, deadline_s=deadline_s)
 
     async def carry_out(
         self,
@@ -114,10 +123,9 @@ class Effects:
     ) -> S:
         """Act and settle what an earlier transaction has claimed."""
         try:
-            outcome = await _within(act(claimed), deadline_s)
+            outcome = await _within(lambda: act(claimed), deadline_s)
         except anyio.get_cancelled_exc_class():
-            interrupted: Outcome[R] = Outcome(ended=Ended.INTERRUPTED)
-            await self._commit(scope, lambda tx: settle(tx, claimed, interrupted), withdrawable=False)
+            await self._interrupt(scope, claimed, settle)
             raise
         return await self._commit(scope, lambda tx: settle(tx, claimed, outcome), withdrawable=False)
 
@@ -190,6 +198,10 @@ class Effects:
             for effect_id, kind, subject, boot_id, at in rows
         )
 
+    async def _interrupt(self, scope: str, claimed: C, settle: Callable[[Tx, C, Outcome[R]], S]) -> None:
+        interrupted: Outcome[R] = Outcome(ended=Ended.INTERRUPTED)
+        await self._commit(scope, lambda tx: settle(tx, claimed, interrupted), withdrawable=False)
+
     async def _commit(self, scope: str, job: Callable[[Tx], S], *, withdrawable: bool) -> S:
         def write(connection: Connection) -> tuple[S, set[str]]:
             tx = Tx(connection, clock=self._clock)
@@ -202,10 +214,10 @@ class Effects:
         return value
 
 
-async def _within(awaitable: Awaitable[R], deadline_s: float) -> Outcome[R]:
+async def _within(act: Callable[[], Awaitable[R]], deadline_s: float) -> Outcome[R]:
     try:
         with anyio.fail_after(deadline_s):
-            return Outcome(ended=Ended.DONE, value=await awaitable)
+            return Outcome(ended=Ended.DONE, value=await act())
     except TimeoutError as error:
         return Outcome(ended=Ended.INTERRUPTED, error=error)
     except Exception as error:  # noqa: BLE001 - a failed act is an outcome that must be recorded

@@ -1,6 +1,6 @@
 """The feed: ordered rows of what changed, written with the change; and `follow`, the one way to watch it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -119,7 +119,7 @@ def after(connection: Connection, *, scope_id: str, seq: int) -> tuple[FeedRow, 
 
 async def follow(
     store: Store, wakes: Wakes, *, cursor: Mapping[str, int], poll_s: float = _POLL_S
-) -> AsyncIterator[FeedPage]:
+) -> AsyncGenerator[FeedPage, None]:
     """Every later row of the cursor's scopes, once and in order within a scope.
 
     An empty page comes after each quiet `poll_s`, so that whoever streams can ask again whether the reader still may
@@ -144,6 +144,8 @@ async def follow(
 async def _any(events: list[anyio.Event], within_s: float) -> bool:
     """Whether one of the events was set in time."""
     with anyio.move_on_after(within_s):
+        if not events:
+            await anyio.sleep_forever()
         if len(events) == 1:
             await events[0].wait()
             return True

@@ -5,6 +5,7 @@ and anyio's own thread hop gives its slot back while the thread still runs when 
 """
 
 import asyncio
+import contextlib
 import os
 import queue
 import sqlite3
@@ -15,7 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 import anyio
 from sqlalchemy import Dialect
@@ -136,15 +137,17 @@ class _Hop(Generic[T]):
 
     def _back(self) -> None:
         # A closed loop means that the process is ending: the rows are written, nobody is left to tell.
-        if not self._loop.is_closed():
+        with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
-        if self._announce is not None and self._future.exception() is None:
-            faults.point("commit.done")
-            self._announce(self._future.result())
-            faults.point("announce.done")
-        self._ended.set()
+        try:
+            if self._announce is not None and self._future.exception() is None:
+                faults.point("commit.done")
+                self._announce(self._future.result())
+                faults.point("announce.done")
+        finally:
+            self._ended.set()
 
 
 class Store:
@@ -158,7 +161,7 @@ class Store:
         self._durability = durability
         self._writes: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
-        self._here = self._open()
+        self._here = self._open(read_only=True)
         self._threads = [threading.Thread(target=self._write_loop, name="store-writer", daemon=True)]
         self._threads += [
             threading.Thread(target=self._read_loop, name=f"store-reader-{n}", daemon=True) for n in range(_READERS)
@@ -205,12 +208,14 @@ class Store:
             thread.join()
         self._here.close()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, *, read_only: bool = False) -> sqlite3.Connection:
         raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, cached_statements=256)
         raw.execute(f"PRAGMA busy_timeout={_BUSY_TIMEOUT_MS}")
         raw.execute("PRAGMA journal_mode=WAL")
         raw.execute(f"PRAGMA synchronous={self._durability.value.upper()}")
         raw.execute("PRAGMA foreign_keys=ON")
+        # A read that writes would have neither lock nor receipt: it fails instead.
+        raw.execute(f"PRAGMA query_only={'ON' if read_only else 'OFF'}")
         return raw
 
     def _write_loop(self) -> None:
@@ -223,14 +228,14 @@ class Store:
                 value = hop.job(Connection(raw))
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 _roll_back(raw)
-                hop.failed(error)
+                hop.failed(_translated(error))
                 continue
             _commit_or_end(raw)
             hop.done(value)
         raw.close()
 
     def _read_loop(self) -> None:
-        raw = self._open()
+        raw = self._open(read_only=True)
         while (hop := self._reads.get()) is not None:
             if not hop.start():
                 continue
@@ -240,15 +245,34 @@ class Store:
                 raw.execute("COMMIT")
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 _roll_back(raw)
-                hop.failed(error)
+                hop.failed(_translated(error))
                 continue
             hop.done(value)
         raw.close()
 
 
+def _translated(error: BaseException) -> BaseException:
+    """What the machine refuses, as a refusal; everything else as it is."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return error
+    match error.sqlite_errorcode & 0xFF:
+        case sqlite3.SQLITE_BUSY:
+            message = "Another process holds the database; try the same call again."
+            return errors.busy("database_locked", message, retry_after_s=1)
+        case sqlite3.SQLITE_FULL:
+            return errors.unavailable("disk_full", "The disk is full; nothing was written. Free some space first.")
+        case _:
+            return error
+
+
 def _roll_back(raw: sqlite3.Connection) -> None:
-    if raw.in_transaction:
+    if not raw.in_transaction:
+        return
+    try:
         raw.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        # A thread that ended here would leave every later call waiting for ever.
+        _end_process("a transaction could not be rolled back", error)
 
 
 def _commit_or_end(raw: sqlite3.Connection) -> None:
@@ -256,7 +280,11 @@ def _commit_or_end(raw: sqlite3.Connection) -> None:
         raw.execute("COMMIT")
     except sqlite3.Error as error:
         # What was written is unknown: the next start reads the truth (architecture, "Errors").
-        code = getattr(error, "sqlite_errorname", type(error).__name__)
-        print(f"workstead: the outcome of a commit is unknown ({code}); start again", file=sys.stderr)  # noqa: T201 - the log may be what fails
-        sys.stderr.flush()
-        os._exit(_OUTCOME_UNKNOWN_EXIT)
+        _end_process("the outcome of a commit is unknown", error)
+
+
+def _end_process(what: str, error: sqlite3.Error) -> NoReturn:
+    code = getattr(error, "sqlite_errorname", type(error).__name__)
+    print(f"workstead: {what} ({code}); start again", file=sys.stderr)  # noqa: T201 - the log may be what fails
+    sys.stderr.flush()
+    os._exit(_OUTCOME_UNKNOWN_EXIT)

@@ -1,1 +1,1 @@
-"""Migrations: numbered, forward only, one transaction each."""
+"""Migrations: the numbered revisions of the schema and the start that applies them."""

@@ -154,7 +154,7 @@ _READ = prepared(
     .select_from(head.join(version, (version.c.document == head.c.document) & (version.c.number == head.c.version)))
     .where(head.c.document == bindparam("k_document"))
 )
-_ROWS = (
+ROW_COLUMNS = (
     card.c.card_id,
     card.c.parent_id,
     card.c.position,
@@ -169,12 +169,12 @@ _ROWS = (
     card.c.updated_at,
 )
 _ALIVE = (card.c.project_id == bindparam("k_project_id"), card.c.deleted == bindparam("k_deleted"))
-_ALL = prepared(select(*_ROWS).where(*_ALIVE).order_by(card.c.parent_id, card.c.position))
+_ALL = prepared(select(*ROW_COLUMNS).where(*_ALIVE).order_by(card.c.parent_id, card.c.position))
 _CHILDREN = prepared(
-    select(*_ROWS).where(*_ALIVE, card.c.parent_id == bindparam("k_parent_id")).order_by(card.c.position)
+    select(*ROW_COLUMNS).where(*_ALIVE, card.c.parent_id == bindparam("k_parent_id")).order_by(card.c.position)
 )
-_WITH_STATUS = prepared(select(*_ROWS).where(*_ALIVE, card.c.status == bindparam("k_status")))
-_ROW = prepared(select(*_ROWS).where(*_ALIVE, card.c.card_id == bindparam("k_card_id")))
+_WITH_STATUS = prepared(select(*ROW_COLUMNS).where(*_ALIVE, card.c.status == bindparam("k_status")))
+_ROW = prepared(select(*ROW_COLUMNS).where(*_ALIVE, card.c.card_id == bindparam("k_card_id")))
 
 
 def document(project_id: str, card_id: str) -> str:
@@ -223,24 +223,24 @@ def find(tx: Tx, project: Project, card_id: str) -> Card:
 def row(tx: Tx, project_id: str, card_id: str) -> CardRow | None:
     """What a list shows of one living card."""
     found = tx.one(_ROW, k_project_id=project_id, k_deleted=0, k_card_id=card_id)
-    return _card_row(found) if found is not None else None
+    return card_row(found) if found is not None else None
 
 
 def rows(tx: Tx, project_id: str) -> tuple[CardRow, ...]:
     """Every living card; siblings in their order."""
-    return tuple(_card_row(found) for found in tx.all(_ALL, k_project_id=project_id, k_deleted=0))
+    return tuple(card_row(found) for found in tx.all(_ALL, k_project_id=project_id, k_deleted=0))
 
 
 def children(tx: Tx, project_id: str, parent_id: str) -> tuple[CardRow, ...]:
     """The living children of a card, in their order."""
     found = tx.all(_CHILDREN, k_project_id=project_id, k_deleted=0, k_parent_id=parent_id)
-    return tuple(_card_row(child) for child in found)
+    return tuple(card_row(child) for child in found)
 
 
 def with_status(tx: Tx, project_id: str, status: Status) -> tuple[CardRow, ...]:
     """Living cards of one status, in no promised order."""
     found = tx.all(_WITH_STATUS, k_project_id=project_id, k_deleted=0, k_status=status.value)
-    return tuple(_card_row(one) for one in found)
+    return tuple(card_row(one) for one in found)
 
 
 def edit(
@@ -259,8 +259,11 @@ def edit(
     return publish(tx, now, change=Change.UPDATE, author=author, changed=changed)
 
 
-def set_status(tx: Tx, was: Card, status: Status, *, author: Author = RUNTIME) -> Card:
-    """Move to running, changed, stopped or cancelled; what an earlier end left behind is cleared."""
+def set_status(tx: Tx, was: Card, status: Status, *, author: Author = RUNTIME, text: str | None = None) -> Card:
+    """Move to running, changed, stopped or cancelled; what an earlier end left behind is cleared.
+
+    text: why, shown on the card; without one the old text stays.
+    """
     lifecycle.check_transition(was.status, status)
     cleared = status in {Status.CHANGED, Status.CANCELLED}
     now = replace(
@@ -269,8 +272,9 @@ def set_status(tx: Tx, was: Card, status: Status, *, author: Author = RUNTIME) -
         result=None if cleared else was.result,
         error=None if cleared else was.error,
         completed_at=None if cleared else was.completed_at,
+        status_text=was.status_text if text is None else text,
     )
-    return publish(tx, now, change=Change.STATUS, author=author, changed=("status",))
+    return publish(tx, now, change=Change.STATUS, author=author, changed=_ended(was, now))
 
 
 def settle(tx: Tx, was: Card, status: Status, result: Result) -> Card:
@@ -284,7 +288,7 @@ def settle(tx: Tx, was: Card, status: Status, result: Result) -> Card:
         completed_at=None if status is Status.BLOCKED else tx.at,
         status_text=result.summary,
     )
-    return publish(tx, now, change=Change.TERMINAL, author=RUNTIME, changed=("status", "result", "status_text"))
+    return publish(tx, now, change=Change.TERMINAL, author=RUNTIME, changed=_ended(was, now))
 
 
 def reorder(tx: Tx, parent: Card, ordered: tuple[str, ...], *, author: Author) -> Card:
@@ -333,6 +337,30 @@ def body(one: Card) -> dict[str, Json]:
         "children": list(one.children),
         "deleted": one.deleted,
     }
+
+
+def card_row(found: Row) -> CardRow:
+    """A row of `ROW_COLUMNS`."""
+    card_id, parent_id, position, kind, title, status, priority, urgency, needs, text, revision, at = found
+    return CardRow(
+        id=cast("str", card_id),
+        parent_id=cast("str | None", parent_id),
+        position=cast("int", position),
+        type=cast("str", kind),
+        title=cast("str", title),
+        status=Status(cast("str", status)),
+        priority=cast("int", priority),
+        urgency=Urgency(cast("str", urgency)),
+        depends_on=tuple(cast("list[str]", canonical.parse(cast("str", needs)))),
+        status_text=cast("str | None", text),
+        revision=cast("int", revision),
+        updated_at=cast("str", at),
+    )
+
+
+def _ended(was: Card, now: Card) -> tuple[str, ...]:
+    names = ("status", "result", "error", "completed_at", "status_text")
+    return tuple(name for name in names if getattr(was, name) != getattr(now, name))
 
 
 def _insert(tx: Tx, project: Project, card_id: str, new: NewCard, *, author: Author, position: int = 0) -> Card:
@@ -458,22 +486,4 @@ def _card(project_id: str, now: Head, stored: Mapping[str, Json]) -> Card:
         children=tuple(cast("list[str]", stored["children"])),
         deleted=cast("bool", stored["deleted"]),
         head=now,
-    )
-
-
-def _card_row(found: Row) -> CardRow:
-    card_id, parent_id, position, kind, title, status, priority, urgency, needs, text, revision, at = found
-    return CardRow(
-        id=cast("str", card_id),
-        parent_id=cast("str | None", parent_id),
-        position=cast("int", position),
-        type=cast("str", kind),
-        title=cast("str", title),
-        status=Status(cast("str", status)),
-        priority=cast("int", priority),
-        urgency=Urgency(cast("str", urgency)),
-        depends_on=tuple(cast("list[str]", canonical.parse(cast("str", needs)))),
-        status_text=cast("str | None", text),
-        revision=cast("int", revision),
-        updated_at=cast("str", at),
     )

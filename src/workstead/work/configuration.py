@@ -36,11 +36,12 @@ class Compiled:
     warnings: tuple[str, ...]
 
 
-def gather(read: Reader) -> Sources:
+def gather(read: Reader, environment: Mapping[str, str] | None = None) -> Sources:
     """The sources of a project, read through `read(path)`, whose paths are relative to `.workstead/`.
 
-    Only the prompts that the YAML selects are read, the project's before the bundled ones. Raises not found
-    when there is no `workstead.yaml`; whatever else is wrong is reported by `compile_sources`.
+    Only the prompts that the YAML selects are read, the project's before the bundled ones. environment: the
+    one it will be compiled with, since a variable may stand in a name. Raises not found when there is no
+    `workstead.yaml`; whatever else is wrong is reported by `compile_sources`.
     """
     source = read(FILE)
     if source is None:
@@ -48,7 +49,7 @@ def gather(read: Reader) -> Sources:
     shelf = _Shelf(read)
     parsed = yaml_source.parse(source, name=FILE)
     if parsed.root is not None:
-        compiler.compile_tree(parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment={})
+        compiler.compile_tree(parsed.root, name=FILE, digest="", lookup=shelf.lookup, environment=environment or {})
     return Sources(yaml=source, prompts=shelf.selected, problems=tuple(shelf.problems))
 
 

@@ -34,6 +34,15 @@ _PENDING = prepared(
     )
     .order_by(notification.c.id)
 )
+_CLEAR = prepared(
+    update(notification)
+    .where(
+        notification.c.project_id == bindparam("k_project_id"),
+        notification.c.card_id == bindparam("k_card_id"),
+        notification.c.removed_at.is_(None),
+    )
+    .values(removed_at=bindparam("removed_at"))
+)
 _REMOVE = prepared(
     update(notification)
     .where(notification.c.id == bindparam("k_id"), notification.c.removed_at.is_(None))
@@ -77,3 +86,8 @@ def remove(tx: Tx, card: Card, selected: tuple[Notification, ...]) -> Card:
     for one in selected:
         tx.run(_REMOVE, k_id=one.id, removed_at=tx.at)
     return cards.touch(tx, card)
+
+
+def clear(tx: Tx, card: Card) -> int:
+    """Drop whatever waits, for a card that has just been closed: the end itself moved the head. Returns how many."""
+    return tx.run(_CLEAR, k_project_id=card.project_id, k_card_id=card.id, removed_at=tx.at)

@@ -238,6 +238,8 @@ def discard(tx: Tx, one: Record) -> Record:
 
 
 def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise errors.invalid("record_not_text", "A record is text and holds no NUL.")
     if not text.strip():
         raise errors.invalid("record_empty", "A record needs text; white space is not enough.")
     size = len(text.encode())

@@ -1,7 +1,7 @@
 """What a command prints, taken from its pipe into a file and a small head; knows nothing of processes.
 
-A pipe is read to its end whatever happens, because a full pipe would halt the command; what is beyond the cap, or what
-the disk refuses, is dropped and the capture says that it is not complete.
+A pipe is read to its end whatever happens, because a full pipe would halt the command; what is beyond the
+cap, or what the disk refuses, is dropped and the capture says that it is not complete.
 """
 
 import os

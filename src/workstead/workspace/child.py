@@ -22,9 +22,7 @@ KILL_TIMEOUT_S = 5.0
 STATUS_LIMIT_BYTES = 65536
 
 _SOURCES = str(Path(workstead.__file__).parent.parent)
-_PROGRAM = (
-    "import sys; sys.path.append({sources}); from workstead.workspace import {module}; {module}.main({ends})"
-)
+_PROGRAM = "import sys; sys.path.append({sources}); from workstead.workspace import {module}; {module}.main({ends})"
 _MODULES = {Level.NAMESPACES: "jail", Level.LANDLOCK: "session", Level.USER: "session", Level.NONE: "session"}
 
 EndKind = Literal["exited", "signalled", "stopped", "refused", "killed"]
@@ -34,8 +32,8 @@ EndKind = Literal["exited", "signalled", "stopped", "refused", "killed"]
 class Birth:
     """Which process to end so that nothing of a command is left, kept before the command runs.
 
-    pid: of its process 1 (or its session's keeper), in the server's numbering. start_ticks: field 22 of its stat, so
-    that a number used again is not mistaken for it. boot_id: of the machine's boot.
+    pid: of its process 1 (or its session's keeper), in the server's numbering. start_ticks: field 22 of its
+    stat, so that a number used again is not mistaken for it. boot_id: of the machine's boot.
     """
 
     pid: int
@@ -47,8 +45,8 @@ class Birth:
 class Ending:
     """How a command ended; nothing of it is left.
 
-    kind: `exited` with `code`; `signalled` with `signal`; `stopped` by a limit named in `reason` (memory, disk);
-    `refused` before it began, with `reason`; `killed` by us or by someone outside.
+    kind: `exited` with `code`; `signalled` with `signal`; `stopped` by a limit named in `reason` (memory,
+    disk, timeout); `refused` before it began, with `reason`; `killed` by us or by someone outside.
     """
 
     kind: EndKind
@@ -58,7 +56,7 @@ class Ending:
 
 
 class Child:
-    """A launcher program and the descriptors the server holds of it; the owner must call `close` at the end."""
+    """A launcher program and the descriptors the server holds of it; its owner calls `close` at the end."""
 
     def __init__(self, spec: Spec, *, level: Level) -> None:
         ours, theirs = _pipes()
@@ -76,9 +74,7 @@ class Child:
             )
         except OSError as error:
             _close(ours.stdout, ours.stderr, ours.status, ours.go)
-            raise errors.unavailable(
-                "launch_failed", f"No process can be started: {error.strerror}."
-            ) from error
+            raise errors.unavailable("launch_failed", f"No process can be started: {error.strerror}.") from error
         finally:
             _close(source, theirs.stdout, theirs.stderr, theirs.status, theirs.go)
         self._ends = ours
@@ -104,7 +100,7 @@ class Child:
         return self._ends.stderr
 
     async def birth(self) -> Birth:
-        """The identity, before the command runs. Raises `launch_refused` or `launch_failed` with the reason."""
+        """The identity, before the command runs. Raises `launch_refused` or `launch_failed`."""
         with anyio.move_on_after(IDENTITY_TIMEOUT_S):
             while b"\n" not in self._said and await self._hear():
                 pass
@@ -113,9 +109,7 @@ class Child:
         if word == "refused":
             raise errors.unavailable("launch_refused", f"The command was not started: {rest}.", reason=rest)
         if word != "init":
-            raise errors.unavailable(
-                "launch_failed", "The launcher did not answer; the command was not started."
-            )
+            raise errors.unavailable("launch_failed", "The launcher did not answer; the command was not started.")
         pid, start_ticks = (int(number) for number in rest.split())
         birth = Birth(pid=pid, start_ticks=start_ticks, boot_id=boot_id())
         self._first = held(birth)
@@ -186,9 +180,7 @@ class Child:
         self.over = True
         lines = self._said.decode("utf-8", "replace").splitlines()
         self.missing = tuple(line.removeprefix("missing ") for line in lines if line.startswith("missing "))
-        return next(
-            (ending for line in lines if (ending := _ending(line)) is not None), Ending(kind="killed")
-        )
+        return next((ending for line in lines if (ending := _ending(line)) is not None), Ending(kind="killed"))
 
     def _signal(self, process: int, number: signal.Signals) -> None:
         if process < 0 or self.over:
@@ -229,7 +221,7 @@ def prove_ended(birth: Birth) -> bool:
 
 
 def held(birth: Birth) -> int | None:
-    """A descriptor of that very process, or None when it is gone; the number alone may have passed to another."""
+    """A descriptor of that very process, or None when it is gone; its number may be another's by now."""
     try:
         process = os.pidfd_open(birth.pid)
     except ProcessLookupError:
@@ -298,7 +290,7 @@ def _ending(line: str) -> Ending | None:
         return Ending(kind="stopped", reason=rest)
     if word == "refused":
         return Ending(kind="refused", reason=rest)
-    return Ending(kind="killed") if word == "killed" else None
+    return None
 
 
 def _close(*ends: int) -> None:

@@ -1,7 +1,8 @@
-"""Files of one folder, reached from its directory handle without following links; not a policy on what to show.
+"""Files of one folder, reached from its handle without following links; not a policy on what to show.
 
-Every path is relative, UTF-8, and walked component by component, so that a link planted by an agent leads nowhere (S3).
-What belongs to Workstead itself (`.workstead/`) is written through `write_own` and `create_own` only.
+Every path is relative, UTF-8, and walked component by component, so that a link planted by an agent leads
+nowhere (S3). What belongs to Workstead itself (`.workstead/`) is written through `write_own` and `create_own`
+only.
 """
 
 import contextlib
@@ -10,7 +11,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,7 +116,7 @@ class Folder:
         if len(data) > limit_bytes:
             raise errors.invalid(
                 "file_too_large",
-                f"{path} has {size_bytes} bytes; at most {limit_bytes} can be read at once. Read a part of it.",
+                f"{path} has {size_bytes} bytes; at most {limit_bytes} are read at once. Read a part of it.",
                 size_bytes=size_bytes,
             )
         return data
@@ -177,7 +178,7 @@ class Folder:
         with _refusing(path), self._parent((*parts, "")) as folder:
             return _scan(folder, prefix="/".join(parts))
 
-    def walk(self, path: str = "") -> Iterator[Entry]:
+    def walk(self, path: str = "") -> Generator[Entry, None, None]:
         """Every entry below a folder, depth first, siblings in plain string order.
 
         Links are not followed; `EXCLUDED` names and the prefixes of `.workstead-search-ignore` are left out.
@@ -186,7 +187,7 @@ class Folder:
         ignored = self._ignored()
         parts = components(path)
         with _refusing(path), self._parent((*parts, "")) as folder:
-            yield from _descend(folder, "/".join(parts), ignored, len(parts))
+            yield from _descend(folder, prefix="/".join(parts), ignored=ignored, depth=len(parts))
 
     def _ignored(self) -> tuple[str, ...]:
         try:
@@ -274,9 +275,7 @@ def components(path: str) -> tuple[str, ...]:
     if "\0" in path or size_bytes > PATH_LIMIT_BYTES:
         raise errors.invalid("path_invalid", "The path holds a NUL character or is too long.")
     if path.startswith("/"):
-        raise errors.invalid(
-            "path_outside", f"{path} is absolute; name files relative to the project folder."
-        )
+        raise errors.invalid("path_outside", f"{path} is absolute; name files relative to the project folder.")
     parts = tuple(part for part in path.split("/") if part not in {"", "."})
     if ".." in parts:
         raise errors.invalid("path_outside", f"{path} may not climb with '..'.")
@@ -342,9 +341,7 @@ def _refusal(error: OSError, path: str) -> errors.Refusal | None:
         return errors.not_found("file", path)
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.ENXIO}:
         # A link opened as a folder answers "not a directory", so one sentence serves both.
-        return errors.invalid(
-            "path_blocked", f"{path} leads through a link or something that is no folder or file."
-        )
+        return errors.invalid("path_blocked", f"{path} leads through a link or something that is no folder or file.")
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return errors.denied("path_denied", f"The server may not do that with {path}.")
     if error.errno == errno.EEXIST:
@@ -420,7 +417,7 @@ def _scan(folder: int, *, prefix: str) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _descend(folder: int, prefix: str, ignored: tuple[str, ...], depth: int) -> Iterator[Entry]:
+def _descend(folder: int, *, prefix: str, ignored: tuple[str, ...], depth: int) -> Iterator[Entry]:
     for entry in _scan(folder, prefix=prefix):
         left_out = entry.name in EXCLUDED or entry.path in ignored or entry.name.startswith(TEMPORARY)
         if left_out:
@@ -433,6 +430,6 @@ def _descend(folder: int, prefix: str, ignored: tuple[str, ...], depth: int) -> 
         except OSError:
             continue  # it was replaced or may not be read; it was named, its content is not ours to reach
         try:
-            yield from _descend(below, entry.path, ignored, depth + 1)
+            yield from _descend(below, prefix=entry.path, ignored=ignored, depth=depth + 1)
         finally:
             os.close(below)

@@ -11,24 +11,21 @@ from workstead.workspace import files
 WORK = f"{files.OWN}/work"
 
 _SYSTEM_TREES = tuple(Path(name) for name in ("/boot", "/dev", "/etc", "/proc", "/run", "/sys"))
-_SYSTEM_TOPS = frozenset(
-    Path(name)
-    for name in ("/bin", "/home", "/lib", "/lib64", "/opt", "/root", "/sbin", "/tmp", "/usr", "/var")  # noqa: S108
-)
+_TOPS = ("/bin", "/home", "/lib", "/lib64", "/opt", "/root", "/sbin", "/tmp", "/usr", "/var")  # noqa: S108
+_SYSTEM_TOPS = frozenset(Path(name) for name in _TOPS)
 _FIRST_PERSON_UID = 1000
 
 
 def admit(path: Path, *, data_folder: Path, others: Iterable[Path]) -> Path:
     """The real path of a folder that may be bound to a project; `others` are the folders of other projects.
 
-    Raises invalid with a code of its own per reason: `folder_relative`, `folder_missing`, `folder_not_directory`,
-    `folder_root`, `folder_system`, `folder_home`, `folder_data`, `folder_overlaps`, `folder_unwritable`.
+    Raises invalid with a code of its own per reason: `folder_relative`, `folder_missing`,
+    `folder_not_directory`, `folder_root`, `folder_system`, `folder_home`, `folder_data`, `folder_overlaps`,
+    `folder_unwritable`.
     """
     real = _real(path)
     if real == Path("/"):
-        raise errors.invalid(
-            "folder_root", "The root of the file system cannot be a project; name a folder in it."
-        )
+        raise errors.invalid("folder_root", "The root of the file system cannot be a project; name a folder in it.")
     if real in _homes():
         raise errors.invalid("folder_home", f"{real} is a home folder itself; name a folder inside it.")
     if real in _SYSTEM_TOPS or any(real.is_relative_to(tree) for tree in _SYSTEM_TREES):
@@ -40,13 +37,9 @@ def admit(path: Path, *, data_folder: Path, others: Iterable[Path]) -> Path:
         )
     for other in others:
         if _overlap(real, other.resolve()):
-            raise errors.invalid(
-                "folder_overlaps", f"{real} overlaps {other}, the folder of another project."
-            )
+            raise errors.invalid("folder_overlaps", f"{real} overlaps {other}, the folder of another project.")
     if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
-        raise errors.invalid(
-            "folder_unwritable", f"The server may not write in {real}; change its permissions."
-        )
+        raise errors.invalid("folder_unwritable", f"The server may not write in {real}; change its permissions.")
     return real
 
 

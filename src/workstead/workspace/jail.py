@@ -1,8 +1,8 @@
 """The program that runs one command in its own view of the machine (level `namespaces`, Linux 5.12 or newer).
 
-Not a policy: the spec says what is bound. Process 1 of the new namespace is ours: it reaps, passes TERM on, counts
-memory and disk, and its end is the end of everything in it. Every import stands at the top because the new root may
-hide the standard library.
+Not a policy: the spec says what is bound. Process 1 of the new namespace is ours: it reaps, passes TERM on,
+counts memory and disk, and its end is the end of everything in it. Every import stands at the top because the
+new root may hide the standard library.
 """
 
 import errno
@@ -38,14 +38,12 @@ def main(source: int, status: int, go: int) -> None:
     try:
         server = monitor.server_of(spec)
         monitor.become_owner(spec)
-        syscalls.set_traceable(
-            to=True
-        )  # a change of user gave /proc/self to root, and the maps are written there
+        syscalls.set_traceable(to=True)  # a change of user gave /proc/self to root, and the maps are written there
         ids = os.geteuid(), os.getegid()
         syscalls.unshare(SPACES | (syscalls.NEW_NETWORK if spec["network"] == "none" else 0))
         _map_ids(*ids)
     except OSError as error:
-        line.say(f"refused {error}")
+        monitor.refuse(line.status, error)
         return
     gate, told = os.pipe(), os.pipe()
     child = os.fork()
@@ -57,9 +55,10 @@ def main(source: int, status: int, go: int) -> None:
     for end in (gate[0], told[1]):
         os.close(end)
     monitor.announce(line, child=child)
-    monitor.guard(line, server=server, child=child, gate=gate[1])
+    monitor.guard(line, server=server, child=child, gate=gate[1], told=told[0])
     os.waitpid(child, 0)  # returns only when the kernel has ended every process of the namespace
-    os.write(line.status, os.read(told[0], monitor.STATUS_LIMIT_BYTES) or b"killed\n")
+    while monitor.pass_back(line, told[0]):
+        pass
 
 
 def _map_ids(uid: int, gid: int) -> None:
@@ -73,10 +72,10 @@ def _map_ids(uid: int, gid: int) -> None:
 
 
 def _first_process(spec: "Spec", *, gate: int, told: int) -> None:
+    handled = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, handled)  # kept until there is a handler: process 1 ignores them else
     syscalls.die_with_parent()  # before the gate: a monitor that is gone already cannot open it
     monitor.wait_for(gate)
-    handled = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, handled)
     try:
         if spec["network"] == "none":
             syscalls.raise_loopback()
@@ -86,7 +85,7 @@ def _first_process(spec: "Spec", *, gate: int, told: int) -> None:
         if leader == 0:
             _become_command(spec, told, handled)
     except OSError as error:
-        monitor.say(told, f"refused {error}")
+        monitor.refuse(told, error)
         os._exit(monitor.REFUSED)
     _attend(spec, leader=leader, told=told, handled=handled)
 
@@ -104,10 +103,7 @@ def _build(spec: "Spec", told: int) -> None:
         syscalls.attach_mounts(tree, target=NEW_ROOT + target)
         os.close(tree)
     for target in spec["masks"]:
-        if os.path.isdir(NEW_ROOT + target):
-            syscalls.mount(
-                "tmpfs", NEW_ROOT + target, flags=BARE | syscalls.READ_ONLY, options="mode=755,size=4k"
-            )
+        _cover(NEW_ROOT + target)
     for path, text in spec["files"].items():
         _make_parents(path)
         with open(NEW_ROOT + path, "w") as file:
@@ -126,10 +122,17 @@ def _copied(bind: "Bind", told: int) -> int | None:
     except OSError as error:
         if needed or error.errno not in {errno.EACCES, errno.ENOENT}:
             raise
-        monitor.say(
-            told, f"missing {source}: {os.strerror(error.errno)}"
-        )  # a tool the folder's owner may not reach
+        monitor.say(told, f"missing {source}: {os.strerror(error.errno)}")  # a tool the folder's owner may not reach
         return None
+
+
+def _cover(target: str) -> None:
+    if os.path.isdir(target):
+        syscalls.mount("tmpfs", target, flags=BARE | syscalls.READ_ONLY, options="mode=755,size=4k")
+    elif os.path.lexists(target):
+        nothing = syscalls.copy_mounts("/dev/null", flags=syscalls.READ_ONLY)
+        syscalls.attach_mounts(nothing, target=target)
+        os.close(nothing)
 
 
 def _make_place(target: str, *, is_folder: bool) -> None:
@@ -182,12 +185,12 @@ def _become_command(spec: "Spec", told: int, handled: set[signal.Signals]) -> No
         signal.pthread_sigmask(signal.SIG_UNBLOCK, handled)
         monitor.execute(spec)
     except OSError as error:
-        monitor.say(2, f"refused {error}")
+        monitor.refuse(told, error)
     os._exit(monitor.NOT_STARTED)
 
 
 def _fence(spec: "Spec", told: int) -> None:
-    """Network `full` shares the machine's loopback: keep the closed ports and all abstract sockets out of reach."""
+    """Network `full` shares the machine's loopback: keep closed ports and abstract sockets out of reach."""
     if syscalls.landlock_abi() < syscalls.LANDLOCK_SCOPES_ABI:
         monitor.say(told, "missing Landlock 6: loopback ports and abstract sockets stay reachable")
         return

@@ -1,4 +1,4 @@
-"""The one way a program is started for a project folder: contained, captured, and ended with whoever asked for it (S1)."""
+"""The one way a program is started on a project folder: contained, captured, ended with who asked (S1)."""
 
 import dataclasses
 from collections.abc import Awaitable, Callable
@@ -70,23 +70,27 @@ class Running:
         return self._process.ending
 
     async def terminate(self, grace_s: float = GRACE_S) -> Ending:
-        """Send TERM to all of it, KILL after the grace, and return when nothing is left; not to be cancelled."""
+        """TERM to all of it, KILL after the grace; returns when nothing is left and cannot be cancelled."""
         with anyio.CancelScope(shield=True):
             self._process.child.ask_to_end()
             with anyio.move_on_after(grace_s):
-                return await self.wait()
-            self._process.child.kill()
-            with anyio.move_on_after(REST_TIMEOUT_S):
-                return await self.wait()
-            self._process.child.kill_monitor()
-            return await self.wait()
+                await self.wait()
+            if self.ending is None:
+                self._process.child.kill()
+                with anyio.move_on_after(REST_TIMEOUT_S):
+                    await self.wait()
+            if self.ending is None:
+                self._process.child.kill_monitor()
+        # Outside the shield: a monitor that even the kernel cannot end must not hold the caller for ever.
+        return await self.wait()
 
 
 class Launcher:
     """Starts commands at the strongest level this machine and a folder allow.
 
-    floor: the weakest level the operator accepts; below it nothing is started. closed_ports: of the server and its
-    databases, shut under network `full`. data_folder and hidden: never to be seen by a command.
+    floor: the weakest level the operator accepts; below it nothing is started. ceiling: the strongest one
+    tried. closed_ports: of the server and its databases, shut under network `full`. data_folder and hidden:
+    never to be seen by a command.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class Launcher:
         closed_ports: tuple[int, ...],
         data_folder: Path,
         hidden: tuple[Path, ...] = (),
+        ceiling: Level = Level.NAMESPACES,
         toolchain: tuple[Path, ...] | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
@@ -107,7 +112,7 @@ class Launcher:
         if toolchain is not None:
             surroundings = dataclasses.replace(surroundings, toolchain=toolchain)
         self._surroundings = surroundings
-        self._levels = levels.Levels(floor=floor, surroundings=surroundings)
+        self._levels = levels.Levels(floor=floor, ceiling=ceiling, surroundings=surroundings)
 
     async def probe(self, folder: Path) -> levels.LevelReport:
         """The level reached for a folder, tested once. Raises `isolation_unavailable` below the floor."""
@@ -117,13 +122,12 @@ class Launcher:
         """What was found on this machine so far, for the operator."""
         return self._levels.doctor()
 
-    async def start(
-        self, command: Command, *, stored: Stored, captures: Captures, group: TaskGroup
-    ) -> Running:
+    async def start(self, command: Command, *, stored: Stored, captures: Captures, group: TaskGroup) -> Running:
         """Start a command in a task group; its end is the end of the command, children included.
 
         `stored` is awaited before anything of the command runs: if the server dies before, nothing ever runs.
-        Raises invalid `command_invalid`, unavailable `isolation_unavailable`, `launch_refused`, `launch_failed`.
+        Raises invalid `command_invalid`, unavailable `isolation_unavailable`, `launch_refused`,
+        `launch_failed`.
         """
         check(command)
         report = await self._levels.of(command.folder)
@@ -148,9 +152,7 @@ class Launcher:
         refused: errors.Refusal | None = None
         async with anyio.create_task_group() as group:
             try:
-                running = await self.start(
-                    command, stored=stored or _not_kept, captures=captures, group=group
-                )
+                running = await self.start(command, stored=stored or _not_kept, captures=captures, group=group)
             except errors.Refusal as refusal:
                 refused = refusal  # raised outside the group, which would wrap it
             else:
@@ -166,7 +168,7 @@ class Launcher:
 
 
 def check(command: Command) -> None:
-    """Refuse a command that cannot be meant. Raises `command_invalid`, `folder_unprepared`, or a path's refusal."""
+    """Refuse a command that cannot be meant: `command_invalid`, `folder_unprepared`, or a path's refusal."""
     if not command.argv or not command.argv[0]:
         raise errors.invalid("command_invalid", "A command needs a program to run.")
     texts = [*command.argv, *command.environment, *command.environment.values()]
@@ -182,9 +184,7 @@ def check(command: Command) -> None:
         except errors.Refusal:
             prepared = False
         if not prepared:
-            raise errors.conflict(
-                "folder_unprepared", f"{command.folder} has no {folders.WORK} yet; bind it first."
-            )
+            raise errors.conflict("folder_unprepared", f"{command.folder} has no {folders.WORK} yet; bind it first.")
 
 
 @dataclass(frozen=True, kw_only=True)

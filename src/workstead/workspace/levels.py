@@ -1,4 +1,4 @@
-"""Which isolation level is really reached for a folder, found by trying to get out; never what was asked for (S1)."""
+"""Which isolation level a folder really reaches, found by trying to get out; never what was asked (S1)."""
 
 import os
 import tempfile
@@ -25,7 +25,8 @@ kill -0 $SERVER 2>/dev/null && say signals
 """
 _FILES = r"""
 [ -e "$CANARY" ] && cat "$CANARY" >/dev/null 2>&1 && say other-files
-for p in / /usr /etc /var/tmp; do touch "$p/.workstead-probe" 2>/dev/null && rm -f "$p/.workstead-probe" && say "writable $p"; done
+for p in / /usr /etc /var/tmp
+do touch "$p/$NAME" 2>/dev/null && rm -f "$p/$NAME" && say "writable $p"; done
 cat /proc/$SERVER/environ >/dev/null 2>&1 && say server-environment
 """
 # `test -w` asks the kernel and opens nothing: a value written under /proc/sys would change the real machine.
@@ -33,8 +34,10 @@ _NAMESPACES = r"""
 grep -q "^CapEff:.0*$" /proc/self/status && grep -q "^CapBnd:.0*$" /proc/self/status || say capabilities
 [ "$(id -u)" = 1000 ] || say uid
 [ -e "$CANARY" ] && say other-files
-for p in / /usr /etc /dev "$FOLDER/.workstead"; do touch "$p/.workstead-probe" 2>/dev/null && say "writable $p"; done
-for p in /proc/sys/kernel/core_pattern /proc/sys/kernel/pid_max /proc/sysrq-trigger /sys/kernel /run/lock /dev/kmsg /dev/fuse
+for p in / /usr /etc /dev "$FOLDER/.workstead"
+do touch "$p/$NAME" 2>/dev/null && rm -f "$p/$NAME" && say "writable $p"; done
+for p in /proc/sys/kernel/core_pattern /proc/sys/kernel/pid_max /proc/sysrq-trigger \
+    /sys/kernel /run/lock /dev/kmsg /dev/fuse
 do [ -w $p ] && say "writable $p"; done
 set -- /proc/[0-9]*; [ $# -lt 6 ] || say processes
 readlink /proc/1/fd/0 >/dev/null 2>&1 && say process-1
@@ -43,11 +46,11 @@ for n in mnt pid ipc user net
 do [ "$(readlink /proc/self/ns/$n)" = "$(eval echo \$NS_$n)" ] && say "same $n namespace"; done
 """
 _ENDING = r"""
-t="$FOLDER/.workstead/work/.probe-$SERVER"
-(: > "$t" && rm "$t" && : > "$FOLDER/.workstead-tmp-probe" && rm "$FOLDER/.workstead-tmp-probe") || echo "broken: writing"
+for p in "$FOLDER" "$FOLDER/.workstead/work" "$HOME" "$TMPDIR"
+do : > "$p/$NAME" && rm "$p/$NAME" || echo "broken: writing $p"; done
 setsid sleep 300 & echo ready; sleep 300
 """
-_SCRIPTS = {
+SCRIPTS = {
     Level.NAMESPACES: _COMMON + _NAMESPACES + _ENDING,
     Level.LANDLOCK: _COMMON + _FILES + _ENDING,
     Level.USER: _ENDING,
@@ -60,8 +63,8 @@ _SPACES = ("mnt", "pid", "ipc", "user", "net")
 class LevelReport:
     """What the self-test found for one folder.
 
-    level: reached and used. leaks: ways out found at it (always empty above `user`). missing: lesser measures that
-    could not be had. refused: per stronger level, why it was not reached. took_ms: of the whole test.
+    level: reached and used. leaks: ways out found at it (always empty above `user`). missing: lesser measures
+    that could not be had. refused: per stronger level, why it was not reached. took_ms: of the whole test.
     """
 
     level: Level
@@ -86,7 +89,9 @@ class Doctor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trial:
+class Trial:
+    """What one level did when it was tried: why it cannot be had, or the ways out and what is missing."""
+
     leaks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     refused: str = ""
@@ -95,8 +100,9 @@ class _Trial:
 class Levels:
     """The levels of the folders seen so far, each tested once."""
 
-    def __init__(self, *, floor: Level, surroundings: view.Surroundings) -> None:
+    def __init__(self, *, floor: Level, ceiling: Level, surroundings: view.Surroundings) -> None:
         self._floor = floor
+        self._ceiling = ceiling
         self._surroundings = surroundings
         self._reports: dict[Path, LevelReport] = {}
         self._turn = anyio.Lock()
@@ -124,28 +130,30 @@ class Levels:
         began_s = time.monotonic()
         refused: dict[Level, str] = {}
         for level in Level:
-            if level.strength < self._floor.strength:
-                break
-            trial = await _try(level, folder=folder, surroundings=self._surroundings)
-            if not trial.refused and (not trial.leaks or level in {Level.USER, Level.NONE}):
+            if not self._floor.strength <= level.strength <= self._ceiling.strength:
+                continue
+            tried = await trial(level, folder=folder, surroundings=self._surroundings)
+            if not tried.refused and (not tried.leaks or level in {Level.USER, Level.NONE}):
                 return LevelReport(
                     level=level,
-                    leaks=trial.leaks,
-                    missing=trial.missing,
+                    leaks=tried.leaks,
+                    missing=tried.missing,
                     refused=refused,
                     took_ms=round((time.monotonic() - began_s) * 1000),
                 )
-            refused[level] = trial.refused or "the test got out: " + ", ".join(trial.leaks)
+            refused[level] = tried.refused or "the test got out: " + ", ".join(tried.leaks)
         raise _unavailable(folder, floor=self._floor, refused=refused)
 
 
-async def _try(level: Level, *, folder: Path, surroundings: view.Surroundings) -> _Trial:
+async def trial(level: Level, *, folder: Path, surroundings: view.Surroundings, script: str | None = None) -> Trial:
+    """Try one level on a folder with its own script or another one."""
     with tempfile.NamedTemporaryFile(dir="/var/tmp", prefix="workstead-canary-") as canary:
         command = Command(
             folder=folder,
-            argv=("sh", "-c", _SCRIPTS[level]),
+            argv=("sh", "-c", script or SCRIPTS[level]),
             environment={
                 "CANARY": canary.name,
+                "NAME": f".workstead-tmp-probe-{os.getpid()}",
                 "FOLDER": str(folder),
                 "SERVER": str(os.getpid()),
                 **{f"NS_{name}": os.readlink(f"/proc/self/ns/{name}") for name in _SPACES},
@@ -158,11 +166,11 @@ async def _try(level: Level, *, folder: Path, surroundings: view.Surroundings) -
             child.close()
 
 
-async def _watch(child: Child) -> _Trial:
+async def _watch(child: Child) -> Trial:
     try:
         await child.birth()
     except errors.Refusal as refusal:
-        return _Trial(refused=str(refusal.details.get("reason", refusal.message)))
+        return Trial(refused=str(refusal.details.get("reason", refusal.message)))
     child.go()
     found: list[str] = []
     with anyio.move_on_after(PROBE_TIMEOUT_S):
@@ -170,7 +178,7 @@ async def _watch(child: Child) -> _Trial:
     if "ready" not in found:
         child.kill()
         ending = await child.ended()
-        return _Trial(refused=ending.reason or "the test did not finish: " + "; ".join(found))
+        return Trial(refused=ending.reason or "the test did not finish: " + "; ".join(found))
     broken = [line for line in found if line.startswith("broken: ")]
     leaks = [line.removeprefix("leak: ") for line in found if line.startswith("leak: ")]
     child.kill_monitor()  # as if whatever started it had been killed
@@ -178,7 +186,7 @@ async def _watch(child: Child) -> _Trial:
         await child.ended()
     if late.cancelled_caught:
         leaks.append("survives its parent")
-    return _Trial(leaks=tuple(leaks), missing=child.missing, refused="; ".join(broken))
+    return Trial(leaks=tuple(leaks), missing=child.missing, refused="; ".join(broken))
 
 
 async def _lines_until_ready(source: int) -> list[str]:

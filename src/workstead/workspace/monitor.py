@@ -1,8 +1,8 @@
-"""What both launcher programs do: watch the server, speak to it, and become the command; standard library only.
+"""What both launcher programs do: watch the server, speak to it, become the command; standard library.
 
-A program gets one descriptor with a marshal value (`Spec`), one to write status lines to, one to read the go byte from.
-Lines: `init PID START` first; after the go byte `missing WHAT` per lesser measure not to be had; at the end one of
-`exit N`, `signal N`, `stopped memory`, `stopped disk`, `killed`, or `refused WHY` when the command was never started.
+A program gets one descriptor with a marshal value (`Spec`), one to write status lines to, one to read the go
+byte from. Lines: `init PID START` first; after the go byte `missing WHAT` per lesser measure not to be had; at the
+end one of `exit N`, `signal N`, `stopped memory`, `stopped disk`, or `refused WHY` when it was never started.
 """
 
 import errno
@@ -29,11 +29,17 @@ class Line:
         self.status = status
         self.go = go
         for end in (status, go):
-            os.set_inheritable(end, False)
+            os.set_inheritable(end, False)  # noqa: FBT003 - the call knows no keyword
 
     def say(self, text: str) -> None:
         """Write one status line."""
         say(self.status, text)
+
+
+def refuse(told: int, error: OSError) -> None:
+    """Say why the command was never started."""
+    place = f"{error.filename}: " if error.filename else ""
+    say(told, f"refused {place}{error.strerror}")
 
 
 def say(told: int, text: str) -> None:
@@ -74,8 +80,8 @@ def announce(line: Line, *, child: int) -> None:
     line.say(f"init {child} {started}")
 
 
-def guard(line: Line, *, server: int, child: int, gate: int) -> None:
-    """Pass the go byte on when it comes and return when the child has ended; end it with the server.
+def guard(line: Line, *, server: int, child: int, gate: int, told: int) -> None:
+    """Pass the go byte on, and what the child tells back, until it ends; end it with the server.
 
     TERM is passed on once the command may run; before that it ends everything.
     """
@@ -87,20 +93,31 @@ def guard(line: Line, *, server: int, child: int, gate: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, passed_on)
     ended = os.pidfd_open(child)
-    watched = [server, ended, line.go]
+    watched = [server, ended, line.go, told]
     while True:
         ready = select.select(watched, [], [])[0]
+        if told in ready and not pass_back(line, told):
+            watched.remove(told)
         if ended in ready:
             return
         if server in ready:
             os.kill(child, signal.SIGKILL)
             return
+        if line.go not in ready:
+            continue
         watched.remove(line.go)
         if os.read(line.go, 1) == GO:
             running = True
             os.write(gate, GO)
         else:
             os.kill(child, signal.SIGKILL)
+
+
+def pass_back(line: Line, told: int) -> bool:
+    """Hand one load of the child's lines to the server; False when there will be no more."""
+    lines = os.read(told, STATUS_LIMIT_BYTES)
+    os.write(line.status, lines)
+    return bool(lines)
 
 
 def wait_for(gate: int) -> None:
@@ -128,7 +145,7 @@ def execute(spec: "Spec") -> None:
         # Searched by hand: os.execvpe imports late, from a standard library that may be gone from here.
         for folder in [""] if "/" in name else environment["PATH"].split(":"):
             try:
-                os.execve(os.path.join(folder, name), spec["argv"], environment)
+                os.execve(os.path.join(folder, name), spec["argv"], environment)  # noqa: S606 - our purpose
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
@@ -152,7 +169,7 @@ def disk_is_full(spec: "Spec") -> bool:
 
 
 def memory_is_used_up(spec: "Spec", pids: list[str]) -> bool:
-    """Whether these processes together hold more memory than allowed; those that end meanwhile count nothing."""
+    """Whether these processes together hold too much memory; those that end meanwhile count nothing."""
     pages = 0
     for pid in pids:
         try:

@@ -1,6 +1,7 @@
-"""Named processes of agents over the launcher: started, waited for, killed, and ended with whoever owns them (W17).
+"""Named processes of agents: started, waited for, killed, and ended with whoever owns them (W17).
 
-In memory only; what happened to a process is recorded by the caller, whose `stored` sees its birth before it runs.
+In memory only; what happened to a process is recorded by the caller, whose `stored` sees its birth before it runs
+and whose `told` sees its end before anybody else does.
 """
 
 import secrets
@@ -21,15 +22,20 @@ from workstead.workspace.spec import Command
 Status = Literal["running", "exited", "failed", "killed"]
 Clean = Callable[[str], str]
 StoredAs = Callable[[str, Birth], Awaitable[None]]
+Told = Callable[[str, "Ended"], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """One stream of a process: its cut head, and where the whole of it stands."""
+    """One stream of a process: its cut head, and where the whole of it stands.
+
+    complete: nothing was dropped from the file. whole: the head shows everything there is.
+    """
 
     head: str
     size_bytes: int
     complete: bool
+    whole: bool
     path: str
 
 
@@ -37,7 +43,8 @@ class Output:
 class ProcessView:
     """A process as its owner sees it.
 
-    status: `exited` with `exit_code`; `failed` when it never began; `killed` by a signal, a limit or us, with `reason`.
+    status: `exited` with `exit_code`; `failed` when it never began; `killed` by a signal, a limit or us, with
+    `reason`.
     """
 
     process_id: str
@@ -51,11 +58,25 @@ class ProcessView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What is known of a process that has ended. stdout_complete: nothing was dropped from its file."""
+
+    ending: Ending
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+    stdout_complete: bool = True
+    stderr_complete: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Process:
+    """known: set once its end was told, and not before; until then it counts as running."""
+
     process_id: str
     owner: str
     card: str
     running: Running
+    known: anyio.Event
 
 
 class Processes:
@@ -70,13 +91,23 @@ class Processes:
         self._processes: dict[str, _Process] = {}
 
     async def start(
-        self, command: Command, *, owner: str, card: str, stored: StoredAs, group: TaskGroup
+        self,
+        command: Command,
+        *,
+        owner: str,
+        card: str,
+        stored: StoredAs,
+        group: TaskGroup,
+        told: Told | None = None,
+        process_id: str | None = None,
     ) -> str:
         """Start a command for an owner (an activation) on a card; returns its id, `proc-` and 12 hex digits.
 
-        The task group's end ends it. Raises what `Launcher.start` raises.
+        The task group's end ends it. told: awaited once it has ended, before any result shows that; shielded, so that
+        an end is recorded even when the group was cancelled. process_id: made with `new_id` when the command must know
+        its own. Raises what `Launcher.start` raises.
         """
-        process_id = f"proc-{secrets.token_hex(6)}"
+        process_id = process_id or new_id()
 
         async def stored_as(birth: Birth) -> None:
             await stored(process_id, birth)
@@ -84,21 +115,25 @@ class Processes:
         running = await self._launcher.start(
             command, stored=stored_as, captures=_captures(card, process_id), group=group
         )
-        self._processes[process_id] = _Process(process_id=process_id, owner=owner, card=card, running=running)
+        process = _Process(process_id=process_id, owner=owner, card=card, running=running, known=anyio.Event())
+        self._processes[process_id] = process
+        group.start_soon(self._tell, process, told)
         return process_id
 
     async def wait(self, process_id: str, *, owner: str, timeout_s: float) -> ProcessView:
-        """How a process stands after at most this long (0 = now); a final result is given once. Raises not found."""
+        """How a process stands after at most this long (0 = now); a final result is given once."""
         process = self._of(process_id, owner=owner)
         if timeout_s > 0:
             with anyio.move_on_after(timeout_s):
-                await process.running.wait()
+                await process.known.wait()
         return self._taken(process)
 
     async def kill(self, process_id: str, *, owner: str, grace_s: float = GRACE_S) -> ProcessView:
         """End a process and everything it started; its final result, given once. Raises not found."""
         process = self._of(process_id, owner=owner)
         await process.running.terminate(grace_s)
+        with anyio.CancelScope(shield=True):
+            await process.known.wait()
         return self._taken(process)
 
     def listing(self, *, owner: str | None = None) -> tuple[ProcessView, ...]:
@@ -112,8 +147,19 @@ class Processes:
             async with anyio.create_task_group() as group:
                 for process in theirs:
                     group.start_soon(process.running.terminate, CANCEL_GRACE_S)
+            for process in theirs:
+                await process.known.wait()
         for process in theirs:
             self._processes.pop(process.process_id, None)
+
+    async def _tell(self, process: _Process, told: Told | None) -> None:
+        with anyio.CancelScope(shield=True):
+            ending = await process.running.wait()
+            try:
+                if told is not None:
+                    await told(process.process_id, _ended(process.running, ending))
+            finally:
+                process.known.set()
 
     def _of(self, process_id: str, *, owner: str) -> _Process:
         process = self._processes.get(process_id)
@@ -123,12 +169,12 @@ class Processes:
 
     def _taken(self, process: _Process) -> ProcessView:
         # Two waiters may return together: only the first takes the result.
-        if process.running.ending is not None and self._processes.pop(process.process_id, None) is None:
+        if process.known.is_set() and self._processes.pop(process.process_id, None) is None:
             raise errors.not_found("process", process.process_id)
         return self._view(process)
 
     def _view(self, process: _Process) -> ProcessView:
-        status, exit_code, reason = _standing(process.running.ending)
+        status, exit_code, reason = _standing(process.running.ending if process.known.is_set() else None)
         return ProcessView(
             process_id=process.process_id,
             owner=process.owner,
@@ -142,9 +188,29 @@ class Processes:
 
     def _output(self, facts: CaptureFacts) -> Output:
         text = self._clean(facts.head.decode("utf-8", "replace"))
+        head = head_text(text)
         return Output(
-            head=head_text(text), size_bytes=facts.size_bytes, complete=facts.complete, path=facts.path
+            head=head,
+            size_bytes=facts.size_bytes,
+            complete=facts.complete,
+            whole=head == text and facts.size_bytes == len(facts.head),
+            path=facts.path,
         )
+
+
+def new_id() -> str:
+    """A fresh process id."""
+    return f"proc-{secrets.token_hex(6)}"
+
+
+def _ended(running: Running, ending: Ending) -> Ended:
+    return Ended(
+        ending=ending,
+        stdout_bytes=running.stdout.size_bytes,
+        stderr_bytes=running.stderr.size_bytes,
+        stdout_complete=running.stdout.complete,
+        stderr_complete=running.stderr.complete,
+    )
 
 
 def _captures(card: str, process_id: str) -> Captures:

@@ -1,4 +1,4 @@
-"""What is to be run and how much it may use, and the value handed to a launcher program; no policy, no I/O."""
+"""What is to be run, how much it may use, and the value a launcher program gets; no policy, no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,9 +31,10 @@ class Level(StrEnum):
 class Limits:
     """What one command and all its processes may use.
 
-    processes: of the command together (kernels from 6.14; elsewhere only RLIMIT_NPROC, which does not bind uid 0).
-    memory_bytes: sum of resident memory, looked at twice a second; half of the machine if that is less.
-    data_bytes, file_bytes: per process and per file. disk_floor_bytes: free space under which everything is ended.
+    processes: of the command together (kernels from 6.14; elsewhere only RLIMIT_NPROC, which does not bind
+    uid 0). memory_bytes: sum of resident memory, looked at twice a second; half of the machine if that is
+    less. data_bytes, file_bytes: per process and per file. disk_floor_bytes: free space under which
+    everything is ended.
     """
 
     processes: int = 512
@@ -48,9 +49,10 @@ class Limits:
 class Command:
     """One command for one project folder.
 
-    folder: the project's real path. argv: program and arguments, no shell unless named. cwd: relative to the folder.
-    network: `none` is a loopback of its own; `full` is the machine's network. environment: laid over the base one.
-    hidden: folders that must not be seen even where a toolchain folder holds them, beside the launcher's own.
+    folder: the project's real path. argv: program and arguments, no shell unless named. cwd: relative to the
+    folder. network: `none` is a loopback of its own; `full` is the machine's network. environment: laid over
+    the base one. hidden: folders that must not be seen even where a toolchain folder holds them, beside the
+    launcher's own.
     """
 
     folder: Path

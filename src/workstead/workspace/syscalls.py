@@ -31,7 +31,7 @@ _SET_INTERFACE_FLAGS = 0x8914
 _CONNECT_TCP = 2
 _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
 _RULE_PATH, _RULE_PORT = 1, 2
-_PORTS = 65536
+PORTS = 65536
 
 
 def check(result: int, what: str) -> int:
@@ -69,9 +69,7 @@ def copy_mounts(source: str, *, flags: int) -> int:
     tree = check(_LIBC.syscall(_OPEN_TREE, _HERE, os.fsencode(source), how), f"open_tree {source}")
     attributes = struct.pack("QQQQ", flags, 0, 0, 0)
     how = _EMPTY_PATH | _RECURSIVE
-    check(
-        _LIBC.syscall(_MOUNT_SETATTR, tree, b"", how, attributes, len(attributes)), f"mount_setattr {source}"
-    )
+    check(_LIBC.syscall(_MOUNT_SETATTR, tree, b"", how, attributes, len(attributes)), f"mount_setattr {source}")
     return tree
 
 
@@ -117,9 +115,9 @@ def set_traceable(*, to: bool) -> None:
     check(_LIBC.prctl(_PR_DUMPABLE, int(to), 0, 0, 0), "dumpable")
 
 
-def die_with_parent() -> None:
-    """Be killed when the thread that forked this process ends; the parent must have one thread only."""
-    check(_LIBC.prctl(_PR_PARENT_DEATH, 9, 0, 0, 0), "parent-death signal")
+def die_with_parent(number: int = 9) -> None:
+    """Get this signal when the thread that forked this process ends; the parent must have one thread only."""
+    check(_LIBC.prctl(_PR_PARENT_DEATH, number, 0, 0, 0), "parent-death signal")
 
 
 def adopt_orphans() -> None:
@@ -133,16 +131,11 @@ def landlock_abi() -> int:
 
 
 def fence_network(closed_ports: Iterable[int]) -> None:
-    """Keep this process and its children from connecting to TCP ports and abstract sockets, and from outside signals.
-
-    Landlock can only allow, so every other port is allowed singly.
-    """
+    """Keep this process and its children from these TCP ports, abstract sockets and outside signals."""
     closed = frozenset(closed_ports)
     rules = landlock_rules(files=0, close_ports=bool(closed))
-    for port in range(_PORTS) if closed else ():
-        if port not in closed:
-            allowed = struct.pack("=QQ", _CONNECT_TCP, port)
-            check(_LIBC.syscall(_LANDLOCK_ADD, rules, _RULE_PORT, allowed, 0), "Landlock port")
+    if closed:
+        landlock_open_ports(rules, closed=closed)
     landlock_restrict(rules)
 
 
@@ -151,6 +144,14 @@ def landlock_rules(*, files: int, close_ports: bool) -> int:
     scopes = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS
     rules = struct.pack("QQQ", files, _CONNECT_TCP if close_ports else 0, scopes)
     return check(_LIBC.syscall(_LANDLOCK_CREATE, rules, len(rules), 0), "Landlock")
+
+
+def landlock_open_ports(rules: int, *, closed: frozenset[int]) -> None:
+    """Allow TCP connections to every port but these; a rule set can only allow, so each port is a rule."""
+    for port in range(PORTS):
+        if port not in closed:
+            allowed = struct.pack("=QQ", _CONNECT_TCP, port)
+            check(_LIBC.syscall(_LANDLOCK_ADD, rules, _RULE_PORT, allowed, 0), "Landlock port")
 
 
 def landlock_allow(rules: int, *, path: str, rights: int) -> None:

@@ -41,6 +41,7 @@ ETC = (
     "terminfo",
 )
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+CERTIFICATES = ("/etc/ca-certificates", "/etc/ssl")
 PASSED = ("NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OFFLINE = {"PIP_NO_INDEX": "1", "npm_config_offline": "true"}
@@ -77,9 +78,9 @@ _FILES = {
 class Surroundings:
     """What is the same for every command of one server.
 
-    toolchain: folders bound read-only beside the system's, each at its own path. hidden: folders that no command may
-    see (data folder, other projects). closed_ports: TCP ports of this machine kept shut under network `full`.
-    environment: what the operator lets through to every command.
+    toolchain: folders bound read-only beside the system's, each at its own path. hidden: folders that no
+    command may see (data folder, other projects). closed_ports: TCP ports of this machine kept shut under
+    network `full`. environment: what the operator lets through to every command.
     """
 
     toolchain: tuple[Path, ...] = field(default_factory=lambda: (Path(sys.base_prefix),))
@@ -89,8 +90,12 @@ class Surroundings:
 
 
 def inherited() -> dict[str, str]:
-    """The few variables of the server's own environment a command may know: certificates and the time zone."""
-    return {name: os.environ[name] for name in PASSED if name in os.environ}
+    """The few variables of the server's environment a command may know: certificates it can see, and the time zone."""
+    return {
+        name: value
+        for name in PASSED
+        if (value := os.environ.get(name)) and (name == "TZ" or _under(value, [*SYSTEM, *CERTIFICATES]))
+    }
 
 
 def spec_for(command: Command, *, level: Level, surroundings: Surroundings) -> Spec:
@@ -113,7 +118,7 @@ def spec_for(command: Command, *, level: Level, surroundings: Surroundings) -> S
         closed_ports=list(surroundings.closed_ports),
         binds=binds,
         mounts=list(_MOUNTS),
-        masks=_masks((*surroundings.hidden, *command.hidden), visible),
+        masks=_masks((*surroundings.hidden, *command.hidden), binds),
         links={top: os.readlink(top) for top in TOPS if os.path.islink(top)} | _LINKS,
         files=dict(_FILES),
         limits=_rlimits(command.limits),
@@ -139,21 +144,25 @@ def _system_binds(toolchain: tuple[Path, ...]) -> list[Bind]:
     return binds
 
 
-def _masks(hidden: tuple[Path, ...], visible: list[str]) -> list[str]:
-    """Hidden folders that a bound folder would show. The launcher program covers them."""
-    real = (os.path.realpath(path) for path in hidden)
-    return [path for path in real if _under(path, visible)]
+def _masks(hidden: tuple[Path, ...], binds: list[Bind]) -> list[str]:
+    """Where a bound folder would show what is hidden, in the command's own paths; the launcher program covers it."""
+    real = [os.path.realpath(path) for path in hidden]
+    return [
+        target + path.removeprefix(source)
+        for path in real
+        for source, target, _, _, _ in binds
+        if _under(path, [source])
+    ]
 
 
-def _environment(
-    command: Command, *, level: Level, visible: list[str], surroundings: Surroundings
-) -> dict[str, str]:
+def _environment(command: Command, *, level: Level, visible: list[str], surroundings: Surroundings) -> dict[str, str]:
     cache = f"{command.folder}/{folders.WORK}/cache"
     private = level is Level.NAMESPACES
+    limited = private or level is Level.LANDLOCK
     home = HOME if private else f"{command.folder}/{folders.WORK}/home"
     names = {f"GIT_{who}_{what}": v for who in ("AUTHOR", "COMMITTER") for what, v in _IDENTITY.items()}
     return {
-        "PATH": _path(visible) if private else os.environ.get("PATH", PATH),
+        "PATH": _path(visible) if limited else os.environ.get("PATH", PATH),
         "HOME": home,
         "USER": "agent",
         "LOGNAME": "agent",
@@ -166,6 +175,8 @@ def _environment(
         "npm_config_cache": f"{cache}/npm",
         "GIT_TERMINAL_PROMPT": "0",
         **names,
+        # Git gives up on a file of the system that it may not read.
+        **({"GIT_CONFIG_NOSYSTEM": "1"} if limited else {}),
         **(OFFLINE if command.network == "none" else {}),
         **surroundings.environment,
         **command.environment,
@@ -176,7 +187,7 @@ _IDENTITY = {"NAME": "Agent", "EMAIL": "agent@localhost"}
 
 
 def _path(visible: list[str]) -> str:
-    """The server's own search path as far as it exists for the command, then the system's and our Python's."""
+    """The server's search path as far as it exists for the command, then the system's and our Python's."""
     wanted = [*os.environ.get("PATH", "").split(":"), *PATH.split(":"), f"{sys.base_prefix}/bin"]
     kept = [folder for folder in wanted if folder.startswith("/") and _under(folder, [*visible, *TOPS])]
     return ":".join(dict.fromkeys(kept))

@@ -1,7 +1,7 @@
 """What a tool is to the turn loop: a name, a schema, and an act that returns one settled result."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workstead import errors
 from workstead.agents.models.shape import ToolSchema
@@ -44,6 +44,7 @@ class CallSite:
     settle: Callable[[Tx, ToolResult], None]
 
 
+# Raises a refusal for what it will not do; the turn loop answers it as a failed result.
 Act = Callable[[CallSite, Mapping[str, object]], Awaitable["Acted"]]
 
 
@@ -59,15 +60,15 @@ class Acted:
 class Tool:
     """One tool of an agent.
 
-    operation: the operation's name when the tool is one (then the grant must list it). deadline_s: how long an act may
-    take before it is interrupted.
+    operations: every operation it may call; the agent's grant must list them. deadline_s: how long an act may take
+    before it is interrupted. changes: whether it may change anything, which a recovery must know.
     """
 
     schema: ToolSchema
     act: Act
-    operation: str | None = None
+    operations: frozenset[str] = frozenset()
     deadline_s: float = 900.0
-    changes: bool = field(default=False)
+    changes: bool = False
 
     @property
     def name(self) -> str:

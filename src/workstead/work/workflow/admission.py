@@ -47,9 +47,7 @@ class Card:
     depends_on: tuple[str, ...] = ()
 
 
-_CREATION_PARENTS = frozenset(
-    {Status.BACKLOG, Status.CHANGED, Status.RUNNING, Status.BLOCKED, Status.STOPPED}
-)
+_CREATION_PARENTS = frozenset({Status.BACKLOG, Status.CHANGED, Status.RUNNING, Status.BLOCKED, Status.STOPPED})
 _EDITED = {
     Status.BACKLOG: Status.BACKLOG,
     Status.CHANGED: Status.CHANGED,
@@ -81,8 +79,8 @@ def admit_create(
     """A child may be made under the parent.
 
     types: the project's. children: ids of the parent's present children. cards: ids of every present card.
-    Raises, in this order: conflict `card_depth_exceeded`; `not_your_card`, `project_running`,
-    `parent_running`, `parent_closed`; `card_type_unknown`; `child_type_not_permitted`, `child_type_not_creatable`;
+    Raises, in this order: `card_depth_exceeded`; `not_your_card`, `project_running`, `parent_running`,
+    `parent_closed`; `card_type_unknown`; `child_type_not_permitted`, `child_type_not_creatable`;
     `child_type_not_leaf`; `dependency_repeated`, `dependency_not_sibling` or `dependency_unknown`,
     `dependency_on_ancestor`.
     """
@@ -185,9 +183,7 @@ def admit_reorder(
     else:
         _must_be_ready(actor)
         if parent.status is Status.RUNNING:
-            raise errors.conflict(
-                "parent_running", f"{parent.card_id} is running; stop it before reordering."
-            )
+            raise errors.conflict("parent_running", f"{parent.card_id} is running; stop it before reordering.")
     if sorted(order) != sorted(children):
         message = "Name each present child of the card exactly once, in the new order."
         raise errors.invalid("order_not_permutation", message, children=list(children))
@@ -233,9 +229,7 @@ def _admit_parent(actor: Actor, parent: Card) -> None:
         raise errors.conflict("parent_closed", message, status=parent.status.value)
 
 
-def _admit_child_type(
-    actor: Actor, card_type: str, *, parent: Card, types: Mapping[str, graph.CardType]
-) -> None:
+def _admit_child_type(actor: Actor, card_type: str, *, parent: Card, types: Mapping[str, graph.CardType]) -> None:
     if card_type not in types:
         message = f"There is no card type {card_type!r}; there are {', '.join(types)}."
         raise errors.invalid("card_type_unknown", message, types=list(types))

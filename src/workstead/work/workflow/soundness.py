@@ -22,13 +22,11 @@ def check(workflow: graph.Workflow, at: At, *, complete: bool) -> None:
     placed = list(_edges(workflow, at))
     _check_recipient(workflow, at, complete=complete)
     _check_entries(workflow, at, complete=complete)
-    sound = complete
     for each in placed:
-        sound = _check_target(each, workflow, complete=complete) and sound
+        _check_target(each, workflow, complete=complete)
         _check_exports(each)
         _check_pending(each, workflow, complete=complete)
-    entries_known = all(entry.node in workflow.nodes for entry in workflow.entries.values())
-    if sound and entries_known and len(workflow.entries) == len(Entry):
+    if complete and _is_closed(workflow):
         _check_ways(workflow, at)
         for each in placed:
             _check_promotion(each, workflow)
@@ -65,14 +63,9 @@ def _check_entries(workflow: graph.Workflow, at: At, *, complete: bool) -> None:
             where.fail(f"STOPPED must enter a node that the notification recipient `{recipient}` runs.")
 
 
-def _check_target(each: _Placed, workflow: graph.Workflow, *, complete: bool) -> bool:
-    match each.edge.target:
-        case graph.NodeTarget(node=node):
-            if complete and node:
-                return not each.at.find("target", "node").missing(node, "node", workflow.nodes)
-            return bool(node)
-        case graph.TerminalTarget():
-            return True
+def _check_target(each: _Placed, workflow: graph.Workflow, *, complete: bool) -> None:
+    if complete and isinstance(each.edge.target, graph.NodeTarget):
+        each.at.find("target", "node").missing(each.edge.target.node, "node", workflow.nodes)
 
 
 def _check_exports(each: _Placed) -> None:
@@ -104,6 +97,13 @@ def _check_pending(each: _Placed, workflow: graph.Workflow, *, complete: bool) -
         node = workflow.nodes[pending.node]
         if not _runs(node, recipient):
             where.find("node").fail(f"This node must be run by the notification recipient `{recipient}`.")
+
+
+def _is_closed(workflow: graph.Workflow) -> bool:
+    """Whether every entry and edge leads to a node that is there, so that ways can be followed."""
+    named = {entry.node for entry in workflow.entries.values()}
+    named.update(name for node in workflow.nodes.values() for name in _next_nodes(node))
+    return len(workflow.entries) == len(Entry) and named <= workflow.nodes.keys()
 
 
 def _check_ways(workflow: graph.Workflow, at: At) -> None:

@@ -1,0 +1,344 @@
+"""The turn loop of one node task: ask the model, act on its calls in order, until its result is accepted.
+
+Every step is durable before anything that depends on it happens: the exchange row before the call, answer and calls
+in one commit after it, each result before the next call.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import anyio
+import structlog
+
+from workstead import errors
+from workstead.agents import conversations, exchanges, history, task
+from workstead.agents.conversations import NewRow, RowKind
+from workstead.agents.models.shape import Answer, Call, Message, NoTurn, Request, Role, Situation, Transport, Usage
+from workstead.agents.tools import tool
+from workstead.agents.tools.tool import CallSite, ToolResult
+from workstead.kernel import canonical, faults
+from workstead.kernel.access import Caller
+from workstead.kernel.canonical import Json
+from workstead.kernel.effects import Effects, Ended, Outcome
+from workstead.kernel.transaction import Tx
+from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS
+
+MODEL_DEADLINE_S = 900.0
+ARGUMENTS_LIMIT_BYTES = 4 << 20
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Claimed:
+    input_id: str
+    effect_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Placed:
+    """A call with the id of its row."""
+
+    row_id: str
+    call: Call
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said:
+    """A complete answer that stands in the conversation."""
+
+    input_id: str
+    text: str
+    calls: tuple[_Placed, ...]
+
+
+class Turns:
+    """One run of the loop. transport: how the route's provider is asked."""
+
+    def __init__(self, one: task.Task, *, effects: Effects, transport: Transport) -> None:
+        self._task = one
+        self._effects = effects
+        self._transport = transport
+        self._history = history.History(one.conversation.id)
+        self._left = MAX_CORRECTIONS
+        self._turns = 0
+
+    async def run(self) -> task.TaskEnd:
+        """Until the result is accepted, or the task is blocked or has failed."""
+        while True:
+            await self._task.host.gate()
+            await self._task.host.deliver()
+            said = await self._ask()
+            if not isinstance(said, _Said):
+                return said
+            self._turns += 1
+            end = await self._answer(said)
+            if end is not None:
+                return end
+
+    async def _answer(self, said: _Said) -> task.TaskEnd | None:
+        """Act on an answer; None when the loop goes on."""
+        if not said.calls:
+            return await self._correct_text()
+        for index, placed in enumerate(said.calls):
+            if placed.call.name != EMIT_RESULT:
+                await self._act(placed)
+                continue
+            if index + 1 < len(said.calls):
+                await self._settle(placed, _not_last())
+                continue
+            if self._left == 0:
+                reason = f"{EMIT_RESULT} was not accepted: the node corrective budget is exhausted."
+                await self._settle(placed, ToolResult(success=False, error=reason))
+                return task.Failed(reason=reason)
+            verdict = await self._task.host.finish(
+                task.Finish(
+                    row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left
+                )
+            )
+            if isinstance(verdict, task.Accepted):
+                return verdict
+            self._left -= 1
+        return None
+
+    async def _ask(self) -> _Said | task.Blocked | task.Failed:
+        request = self._request()
+        one = self._task
+
+        def claim(tx: Tx, _caller: Caller) -> _Claimed:
+            return self._claim(tx, request)
+
+        async def act(_claimed: _Claimed) -> Answer:
+            return await self._transport.complete(request)
+
+        return await self._effects.perform(
+            one.proof, one.scope, claim=claim, act=act, settle=self._record, deadline_s=MODEL_DEADLINE_S
+        )
+
+    def _request(self) -> Request:
+        one = self._task
+
+        def look(tx: Tx) -> task.Prepared:
+            self._history.catch_up(tx)
+            return one.host.prepare(tx)
+
+        prepared = self._effects.glance(look)
+        opening = Message(role=Role.USER, text=prepared.text)
+        candidate = one.route.candidates[0]
+        return Request(
+            model=candidate.model,
+            instructions=one.instructions,
+            messages=(opening, *self._history.messages()),
+            tools=one.schemas,
+            max_tokens=one.route.max_tokens,
+            temperature=one.route.temperature,
+            situation=Situation(
+                agent=one.agent.name,
+                card_id=one.card_id,
+                card_title=one.card_title,
+                node=one.node.name,
+                entry=one.entry,
+                turns=self._turns,
+                children=prepared.children,
+            ),
+        )
+
+    def _claim(self, tx: Tx, request: Request) -> _Claimed:
+        one = self._task
+        candidate = one.route.candidates[0]
+        prefix = canonical.digest([request.instructions, request.messages[0].text])
+        tools = canonical.digest([each.name for each in request.tools])
+        effect_id = self._effects.claim(
+            tx,
+            one.scope,
+            kind="model:call",
+            subject=conversations.topic(one.card_id, one.agent.name),
+            payload=[prefix, tools, self._history.last],
+            deadline_s=MODEL_DEADLINE_S,
+        )
+        input_id = tx.new_id()
+        exchanges.add(
+            tx,
+            exchanges.Exchange(
+                id=input_id,
+                conversation_id=one.conversation.id,
+                activation_id=one.activation_id,
+                effect_id=effect_id,
+                segment=one.conversation.segment,
+                first_row=self._history.first,
+                last_row=self._history.last,
+                provider=candidate.provider,
+                model=candidate.model,
+                prefix_digest=prefix,
+                tools_digest=tools,
+                request_bytes=_size(request),
+            ),
+        )
+        return _Claimed(input_id=input_id, effect_id=effect_id)
+
+    def _record(self, tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]) -> _Said | task.Blocked | task.Failed:
+        """Exchange end, answer and calls in one commit."""
+        one = self._task
+        answer = outcome.value
+        subject = conversations.topic(one.card_id, one.agent.name)
+        self._effects.end(tx, one.scope, claimed.effect_id, ended=outcome.ended, subject=subject)
+        failure = type(outcome.error).__name__ if outcome.error is not None else None
+        exchanges.end(
+            tx,
+            claimed.input_id,
+            ended=outcome.ended,
+            finish=answer.finish if answer is not None else None,
+            failure=failure,
+            usage=answer.usage if answer is not None else Usage(),
+        )
+        if answer is None:
+            return _no_answer(outcome)
+        faults.point("exchange.ended")
+        said = _Said(
+            input_id=claimed.input_id,
+            text=answer.text,
+            calls=tuple(
+                _Placed(row_id=f"{claimed.input_id}:{index}", call=call) for index, call in enumerate(answer.calls)
+            ),
+        )
+        conversations.append(tx, one.conversation, _answer_rows(said), activation_id=one.activation_id)
+        return said
+
+    async def _act(self, placed: _Placed) -> None:
+        """Act on one call; its result stands in the conversation when this returns, cancelled or not."""
+        one = self._task
+        faults.point("call.written")
+        site = CallSite(
+            proof=one.proof,
+            project_id=one.project_id,
+            card_id=one.card_id,
+            activation_id=one.activation_id,
+            call_id=placed.row_id,
+            settle=lambda tx, result: self._append_result(tx, placed, result),
+        )
+        try:
+            acted = await self._try(placed.call, site)
+        except anyio.get_cancelled_exc_class():
+            await self._settle(placed, _interrupted(placed.call.name))
+            raise
+        if not acted.committed:
+            await self._settle(placed, acted.result)
+
+    async def _try(self, call: Call, site: CallSite) -> tool.Acted:
+        chosen = self._task.tools.get(call.name)
+        if chosen is None:
+            names = ", ".join(self._task.tools)
+            message = f"There is no tool {call.name!r} here; there are {names}."
+            return tool.Acted(result=ToolResult(success=False, error=message))
+        if not self._effects.holds(self._task.proof, self._task.scope):
+            raise errors.unauthenticated("This agent's activation has ended.")
+        try:
+            arguments = _arguments(call)
+            with anyio.fail_after(chosen.deadline_s):
+                return await chosen.act(site, arguments)
+        except errors.Refusal as refusal:
+            if refusal.kind is errors.Kind.UNAUTHENTICATED:
+                raise
+            return tool.Acted(result=tool.refused(refusal))
+        except TimeoutError:
+            message = (
+                f"{call.name} took over {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
+            )
+            return tool.Acted(result=ToolResult(success=False, error=message, data={"outcome_unknown": True}))
+        except Exception:  # noqa: BLE001 - the agent loop: a broken tool must not end the activation
+            trace_id = site.call_id
+            _log.exception("tool failed", tool=call.name, id=trace_id)
+            message = f"{call.name} failed inside the server (id {trace_id}); try another way."
+            return tool.Acted(result=ToolResult(success=False, error=message))
+
+    async def _settle(self, placed: _Placed, result: ToolResult) -> None:
+        await self._effects.settle(self._task.scope, lambda tx: self._append_result(tx, placed, result))
+
+    def _append_result(self, tx: Tx, placed: _Placed, result: ToolResult) -> None:
+        row = result_row(placed.row_id, call_id=placed.call.id, name=placed.call.name, result=result)
+        conversations.append(tx, self._task.conversation, [row], activation_id=self._task.activation_id)
+
+    async def _correct_text(self) -> task.Failed | None:
+        """Plain text ends nothing: say so, or end the task when the budget is spent."""
+        one = self._task
+        if self._left == 0:
+            return task.Failed(reason=f"The node ended without {EMIT_RESULT}: its corrective budget is exhausted.")
+        self._left -= 1
+        why = f"Plain text does not end this step; call {EMIT_RESULT} when it is done."
+        rows = correction_rows(one.node.correction_prompt.text, why=why, left=self._left)
+
+        def job(tx: Tx) -> None:
+            conversations.append(tx, one.conversation, rows, activation_id=one.activation_id)
+
+        await self._effects.settle(one.scope, job)
+        return None
+
+
+def result_row(row_id: str, *, call_id: str, name: str, result: ToolResult) -> NewRow:
+    """The row that answers a call. row_id: the call's row; call_id: the id the model gave it."""
+    return NewRow(
+        kind=RowKind.TOOL_RESULT,
+        role=Role.TOOL,
+        content={"id": call_id, "result": result.body()},
+        input_id=row_id.partition(":")[0],
+        call_id=row_id,
+        tool=name,
+    )
+
+
+def correction_rows(prompt: str, *, why: str, left: int) -> list[NewRow]:
+    """The configured correction and what exactly was wrong, as two rows."""
+    attempts = f"{left} corrective attempt{'' if left == 1 else 's'} remain{'s' if left == 1 else ''} at this step."
+    return [
+        NewRow(kind=RowKind.CORRECTION, role=Role.USER, content={"text": prompt}),
+        NewRow(kind=RowKind.CONTEXT, role=Role.USER, content={"text": f"{why} {attempts}"}),
+    ]
+
+
+def _answer_rows(said: _Said) -> list[NewRow]:
+    text = NewRow(kind=RowKind.TEXT, role=Role.ASSISTANT, content={"text": said.text}, input_id=said.input_id)
+    calls = [
+        NewRow(
+            kind=RowKind.TOOL_CALL,
+            role=Role.ASSISTANT,
+            content={"id": placed.call.id, "arguments": placed.call.arguments},
+            input_id=said.input_id,
+            call_id=placed.row_id,
+            tool=placed.call.name,
+        )
+        for placed in said.calls
+    ]
+    return [text, *calls]
+
+
+def _no_answer(outcome: Outcome[Answer]) -> task.Blocked | task.Failed:
+    if isinstance(outcome.error, NoTurn):
+        return task.Blocked(reason=str(outcome.error))
+    if outcome.ended is Ended.INTERRUPTED:
+        return task.Failed(reason=f"The model did not answer within {MODEL_DEADLINE_S:.0f} s.")
+    return task.Failed(reason=f"The model call failed ({type(outcome.error).__name__}).")
+
+
+def _arguments(call: Call) -> Mapping[str, object]:
+    given = canonical.load(call.arguments.encode("utf-8", "surrogatepass"), limit_bytes=ARGUMENTS_LIMIT_BYTES)
+    if not isinstance(given, dict):
+        raise errors.invalid("arguments_not_object", "A tool's arguments are one JSON object.")
+    return cast("Mapping[str, object]", given)
+
+
+def _not_last() -> ToolResult:
+    message = f"{EMIT_RESULT} must be the last call of an answer; the other calls of this answer were made."
+    return ToolResult(success=False, error=message)
+
+
+def _interrupted(name: str) -> ToolResult:
+    data: Json = {"interrupted": True}
+    return ToolResult(success=False, error=f"{name} was interrupted by Stop.", data=data)
+
+
+def _size(request: Request) -> int:
+    texts = len(request.instructions) + sum(
+        len(message.text) + sum(len(call.arguments) for call in message.calls) for message in request.messages
+    )
+    return texts + sum(len(canonical.dump(dict(each.parameters))) for each in request.tools)

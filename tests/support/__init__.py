@@ -1,0 +1,1 @@
+"""Builders and checkers that the tests of every package share."""
