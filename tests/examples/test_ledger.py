@@ -4,18 +4,32 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
 
-from examples.workplace import ROOT, Crash, Workplace
+from examples.workplace import ROOT, Crash, Done, Workplace
 from workstead.agents.models import practice_script
-from workstead.work import template
+from workstead.agents.tools import activate, files, processes, searches
+from workstead.kernel import canonical
+from workstead.kernel.operations import Input
+from workstead.work import card_operations, template
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ledger"
 SCRIPT = practice_script.compile_script((EXAMPLE / "practice.yaml").read_bytes())
 REFUSAL = "Refuse days that cannot be read"
+INPUTS: dict[str, type[Input]] = {
+    "activate_card": activate.ActivateCard,
+    "apply_patch": files.ApplyPatch,
+    "create_card": card_operations.CreateCard,
+    "edit": files.Edit,
+    "glob": searches.GlobArguments,
+    "grep": searches.GrepArguments,
+    "read": files.Read,
+    "run_command": processes.RunCommand,
+    "write": files.Write,
+}
 ORDERED = ["Due dates: plan", "Keep due dates in the ledger: execute", "Add and list by due date: execute"]
 ORDERED += ["Due dates: review", "Due dates: plan", f"{REFUSAL}: execute", "Due dates: review"]
 ORDERED += ["Due dates: assess-completion"]
@@ -34,6 +48,10 @@ def copied(target: Path) -> Path:
 def passes(folder: Path, *names: str) -> bool:
     argv = [sys.executable, "-B", "-m", "unittest", "-q", *names]
     return subprocess.run(argv, cwd=folder, capture_output=True, timeout=60, check=False).returncode == 0
+
+
+def arguments(done: Done) -> dict[str, Any]:
+    return cast("dict[str, Any]", canonical.parse(done.call.arguments))
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -57,6 +75,11 @@ async def test_the_script_does_the_work(folder: Path) -> None:
     assert [done.call.arguments for done in workplace.done if done.error] == []
     assert passes(folder, "acceptance")
     assert passes(folder)
+    for done in workplace.done:
+        if done.call.name in INPUTS:
+            given = {"project": "p"} if done.call.name == "create_card" else {}
+            INPUTS[done.call.name].model_validate_json(canonical.text(arguments(done) | given))
+    assert {done.call.name for done in workplace.done} - INPUTS.keys() == {"list_cards", "emit_result"}
     assert workplace.cards[ROOT].records.keys() == {"status.md", "review.md"}
 
 

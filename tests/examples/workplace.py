@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from workstead import errors
 from workstead.agents.models.practice import Practice
 from workstead.agents.models.practice_script import Script
 from workstead.agents.models.shape import Call, Child, Message, Request, Role, Situation
+from workstead.agents.tools import edits, patches
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 
@@ -184,24 +186,19 @@ class Workplace:
 
     def _edit(self, path: str, *, old: str, new: str) -> str | None:
         text = (self._folder / path).read_text(encoding="utf-8")
-        if text.count(old) != 1:
-            return f"the old text stands {text.count(old)} times in {path}"
-        (self._folder / path).write_text(text.replace(old, new), encoding="utf-8")
+        try:
+            (self._folder / path).write_text(edits.replace(text, old=old, new=new, replace_all=False), encoding="utf-8")
+        except errors.Refusal as refusal:
+            return refusal.message
         return None
 
     def _patch(self, patch: str) -> str | None:
-        """Applies a patch of one file; every hunk must stand exactly once."""
-        head, *hunks = patch.split("\n@@ ")
-        path = head.splitlines()[1].removeprefix("+++ b/")
-        text = (self._folder / path).read_text(encoding="utf-8")
-        for hunk in hunks:
-            lines = hunk.removesuffix("\n").split("\n")[1:]
-            old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in {"", " ", "-"})
-            new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in {"", " ", "+"})
-            if text.count(old) != 1:
-                return f"a hunk does not fit {path}"
-            text = text.replace(old, new)
-        (self._folder / path).write_text(text, encoding="utf-8")
+        try:
+            (one,) = patches.parse(patch)
+            place = self._folder / one.path
+            place.write_text(patches.apply(one, place.read_text(encoding="utf-8")) or "", encoding="utf-8")
+        except errors.Refusal as refusal:
+            return refusal.message
         return None
 
     def _command(self, command: str) -> int:
