@@ -392,7 +392,7 @@ def _row(row: Row) -> RowView:
         activation_id=row.activation_id,
         call_id=row.call_id,
         tool=row.tool,
-        content=cast("JsonValue", row.content),
+        content=row.content,
     )
 
 
