@@ -60,7 +60,7 @@ _LOG = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """One built server. recoveries: awaited in order before anything is served. services: live while it serves."""
+    """One built server. services: live while it serves."""
 
     settings: Settings
     clock: Clock
