@@ -60,7 +60,7 @@ _LOG = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """One built server. services: run while it serves. ending: set when it stops, so that streams end at once."""
+    """One built server. services: live while it serves."""
 
     settings: Settings
     clock: Clock
@@ -75,6 +75,7 @@ class App:
     control: Control
     web: routes.Web
     supervisor: Supervisor
+    watch: Watch
     services: tuple[Service, ...]
 
     def close(self) -> None:
@@ -193,6 +194,7 @@ def _assemble(
         control=control,
         web=web,
         supervisor=supervisor,
+        watch=watch,
         services=(partial(_self_test, launcher), supervisor.serve),
     )
 
@@ -305,7 +307,7 @@ async def _run(app: App, folder: Path | None) -> None:
         _LOG.info("serving", address=app.facts.address, data_folder=str(app.settings.data_folder))
 
     async with anyio.create_task_group() as group:
-        group.start_soon(_signals, stop)
+        group.start_soon(signals, stop)
         await serve(app, stop=stop, started=started)
         group.cancel_scope.cancel()
 
@@ -322,11 +324,11 @@ def _folder_line(app: App, folder: Path | None) -> list[str]:
     return [f"Project: {app.facts.address}/projects/{slug}"]
 
 
-async def _signals(stop: anyio.Event) -> None:
+async def signals(stop: anyio.Event) -> None:
+    """Set `stop` at the first SIGINT or SIGTERM; a second one ends a server that hangs while it stops."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         await _first(received)
         stop.set()
-        # A second one ends a server that hangs while it stops.
         await _first(received)
         os._exit(130)
 
