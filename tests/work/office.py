@@ -57,7 +57,7 @@ class Office:
         raw = {"project": self.project} | fields
         return await self.instance.operations.run(proof or self.founded.operator.proof, name, raw, door=door)
 
-    async def card(self, title: str = "A task", *, parent: str = "project", **fields: object) -> str:
+    async def card(self, title: str = "A task", *, parent: str = "project", **fields: Any) -> str:
         """Make a card and return its id."""
         made = await self.run(
             "create_card", parent=parent, type="task", title=title, bootstrap_content="Do it.", **fields

@@ -17,6 +17,7 @@ from work import checks, office
 from workstead import errors
 from workstead.kernel.access import AgentProof, Author
 from workstead.kernel.operations import Door
+from workstead.kernel.transaction import Tx
 from workstead.work import cards, records
 from workstead.work.records import Record, Source
 
@@ -176,7 +177,7 @@ class RecordMachine(RuleBasedStateMachine):
     def record(self) -> Record:
         found = self.shed.instance.store.read_here(
             lambda connection: records.read(
-                instance.Tx(connection, clock=self.shed.instance.clock),
+                Tx(connection, clock=self.shed.instance.clock),
                 self.shed.founded.project.id,
                 "card-a",
                 NAME,
