@@ -46,6 +46,7 @@ class Settings:
     log_format: LogFormat
     """How a log line is written."""
     durability: Durability
+    practice_pace_ms: int
     """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
 
 
@@ -171,12 +172,15 @@ def _host(given: object) -> str:
     return given
 
 
-def _port(given: object) -> int:
-    if isinstance(given, str) and re.fullmatch(r"[0-9]{1,5}", given):
-        given = int(given)
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= 65535:
-        raise ValueError("must be a port from 0 (any free one) to 65535")
-    return given
+def _number(least: int, most: int, what: str) -> Callable[[object], int]:
+    def parse(given: object) -> int:
+        if isinstance(given, str) and re.fullmatch(r"[0-9]{1,6}", given):
+            given = int(given)
+        if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+            raise ValueError(f"must be {what} from {least} to {most}")
+        return given
+
+    return parse
 
 
 def _names(given: object) -> frozenset[str]:
@@ -202,11 +206,12 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
 
 SETTINGS = (
     Setting(key="host", default="127.0.0.1", parse=_host),
-    Setting(key="port", default=8777, parse=_port),
+    Setting(key="port", default=8777, parse=_number(0, 65535, "a port (0: any free one)")),
     Setting(key="key_file", default="instance.key", parse=_path),
     Setting(key="isolation_floor", default="namespaces", parse=_one_of(get_args(Isolation))),
     Setting(key="key_variables", default=[], parse=_names),
     Setting(key="log_level", default="info", parse=_one_of(get_args(LogLevel))),
     Setting(key="log_format", default="text", parse=_one_of(get_args(LogFormat))),
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),
+    Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
 )

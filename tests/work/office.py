@@ -1,7 +1,7 @@
 """An office for tests: an instance with the operations of work, a real folder and a project made through them."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -9,7 +9,7 @@ from typing import Any, cast
 from support import instance
 from support.instance import Founded, Instance, Member
 from work import folder
-from workstead.accounts import grants, projects
+from workstead.accounts import grants, people, projects
 from workstead.accounts.grants import Grant
 from workstead.accounts.projects import Project
 from workstead.kernel.access import AgentProof, Caller, Proof
@@ -49,7 +49,7 @@ class Office:
     project: str
     folder: Path
 
-    async def run(self, name: str, *, proof: Proof | None = None, door: Door = Door.REST, **fields: object) -> Any:
+    async def run(self, name: str, /, *, proof: Proof | None = None, door: Door = Door.REST, **fields: object) -> Any:
         """Run an operation in the project."""
         raw = {"project": self.project} | fields
         return await self.instance.operations.run(proof or self.founded.operator.proof, name, raw, door=door)
@@ -66,7 +66,7 @@ class Office:
         with instance.transaction(self.founded.path) as tx:
             grant = Grant(
                 id=tx.new_id(),
-                project_id=self.project_id,
+                project_id=self.project_id_in(tx),
                 run_id="run-1",
                 activation_id=tx.new_id(),
                 card_id=card_id,
@@ -76,14 +76,6 @@ class Office:
             )
             grants.add(tx, grant)
         return AgentProof(grant_id=grant.id)
-
-    @property
-    def project_id(self) -> str:
-        """The project's id."""
-        with instance.transaction(self.founded.path) as tx:
-            found = projects.find(tx, self.project)
-        assert found is not None
-        return found.id
 
     def walk(self, card_id: str, *statuses: Status) -> None:
         """Take a card through statuses as a run would."""
@@ -108,6 +100,7 @@ RESULT = cards.Result(executor="agent:lead", node="do", outcome="done", summary=
 
 def write_folder(path: Path, *, source: str = folder.YAML, prompts: Mapping[str, str] = folder.PROMPTS) -> Path:
     """A folder with a configuration of its own."""
+    path.mkdir(exist_ok=True)
     own = path / ".workstead"
     for name, text in ({"workstead.yaml": source} | dict(prompts)).items():
         target = own / name
@@ -142,3 +135,16 @@ async def open_office(tmp_path: Path) -> AsyncIterator[Office]:
 def outsider(office: Office) -> Member:
     """A signed-in person who has no part in the project."""
     return instance.joined(office.founded, name="Eve")
+
+
+def reopen(path: Path, *, secret: str, stack: ExitStack) -> Office:
+    """The office over a copy of a database that was made before; closed with the stack. Inside a loop only."""
+    with instance.transaction(path) as tx:
+        project = projects.find(tx, "shed")
+        operator = people.operator(tx)
+    assert project is not None
+    assert operator is not None
+    founded = Founded(path=path, operator=Member(person=operator, secret=secret), project=project)
+    table = operations(configuration_of=configuration_of, data_folder=path.parent)
+    running = stack.enter_context(instance.opened(path, operations=table))
+    return Office(founded=founded, instance=running, project="shed", folder=Path(project.folder))

@@ -5,16 +5,20 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from workspace.conftest import names, reached
 from workspace.test_jail import READS, WRITES, places, server, tried
+from workspace.test_launcher import kept, mark, marked, until
+from workstead.workspace.captures import Captures
+from workstead.workspace.child import prove_ended
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Command, Level
 
 pytestmark = pytest.mark.covers("K19")
 
-__all__ = ["places", "server"]
+__all__ = ["mark", "places", "server"]
 
 CANNOT = {
     "the list of the machine's processes",
@@ -77,3 +81,15 @@ async def test_the_level_user_runs_as_the_folder_s_owner(
     launcher = Launcher(floor=Level.USER, ceiling=Level.USER, closed_ports=(), data_folder=data_folder)
     finished = await launcher.run(Command(folder=theirs, argv=("id", "-u")))
     assert finished.stdout == b"4242\n"
+
+
+async def test_recovery_ends_a_session_with_all_it_started(landlocked: Launcher, project: Path, mark: str) -> None:
+    """K15: the keeper is what was stored; the monitor ends what the keeper leaves."""
+    async with anyio.create_task_group() as group:
+        command = Command(folder=project, argv=("bash", "-c", f"(setsid sleep {mark} &) ; sleep {mark}"))
+        running = await landlocked.start(command, stored=kept, captures=Captures(), group=group)
+        await until(lambda: len(marked(mark)) == 2)
+        assert prove_ended(running.birth)
+        with anyio.fail_after(5):
+            assert (await running.wait()).kind == "killed"
+    assert marked(mark) == []

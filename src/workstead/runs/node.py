@@ -11,7 +11,7 @@ from workstead.agents import conversations, turns
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.models.shape import Role
 from workstead.agents.task import Finish, Prepared, Task, TaskEnd, TaskHost, Verdict
-from workstead.agents.tools import catalog
+from workstead.agents.tools import catalog, result
 from workstead.agents.tools.tool import Acted, CallSite
 from workstead.agents.tools.workbench import Activation as Wanted
 from workstead.agents.tools.workbench import Workbench
@@ -47,10 +47,7 @@ class Visit:
 async def run(around: Surroundings, visit: Visit) -> TaskEnd:
     """Enter the node, work until its result is accepted or the task ends otherwise."""
     spec = around.configuration.agents[visit.node.agent]
-    operations = frozenset(name for name in spec.tools if name in around.operations.table) | _record_operations(spec)
-    position = await around.effects.settle(
-        around.scope, lambda tx: _enter(tx, around, visit, spec=spec, operations=operations)
-    )
+    position = await around.effects.settle(around.scope, lambda tx: _enter(tx, around, visit, spec=spec))
     proof = AgentProof(grant_id=position.grant_id)
     card = around.effects.glance(lambda tx: _card(tx, visit.activation))
     bench = Workbench(
@@ -65,6 +62,7 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
         activate=_activating(visit, proof),
         group=visit.group,
     )
+    tools = catalog.build(bench)
     one = Task(
         proof=proof,
         project_id=around.project.id,
@@ -77,8 +75,8 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
         node=visit.node,
         entry=visit.activation.entry.value,
         instructions=_instructions(visit, card),
-        tools=catalog.build(bench),
-        schemas=catalog.schemas(bench, visit.node.outcomes),
+        tools=tools,
+        schemas=(*(tool.schema for tool in tools.values()), result.schema(visit.node.outcomes)),
         host=_task_host(around, visit, position, proof),
     )
     try:
@@ -87,13 +85,7 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
         await around.processes.end_owner(visit.activation.id)
 
 
-def _record_operations(spec: AgentSpec) -> frozenset[str]:
-    """Records are written through write and edit, which call these operations."""
-    needs = {"read": "read_record", "write": "write_record", "edit": "edit_record"}
-    return frozenset(operation for tool, operation in needs.items() if tool in spec.tools)
-
-
-def _enter(tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec, operations: frozenset[str]) -> Position:
+def _enter(tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec) -> Position:
     """Grant, visit, records, conversation and everything the agent is told at entry, in one commit."""
     card = _card(tx, visit.activation)
     grant = Grant(
@@ -104,7 +96,7 @@ def _enter(tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec, opera
         card_id=card.id,
         agent=spec.name,
         person_id=around.run.person_id,
-        operations=operations,
+        operations=catalog.operations(spec),
     )
     grants.add(tx, grant)
     executor = f"agent:{spec.name}"

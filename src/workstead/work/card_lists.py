@@ -4,7 +4,7 @@ from typing import cast
 
 from sqlalchemy import bindparam, func, select
 
-from workstead.kernel.store import prepared
+from workstead.kernel.store import Row, prepared
 from workstead.kernel.transaction import Tx
 from workstead.work import cards
 from workstead.work.cards import ROW_COLUMNS, CardRow, card_row
@@ -18,6 +18,10 @@ _BRANCH = prepared(
         (card.c.card_id == bindparam("k_card_id"))
         | ((card.c.card_id >= bindparam("k_from")) & (card.c.card_id < bindparam("k_before"))),
     )
+)
+_ALL = prepared(select(*ROW_COLUMNS).where(*_ALIVE).order_by(card.c.parent_id, card.c.position))
+_PARENT, _TYPE, _STATUS = (
+    [column.name for column in ROW_COLUMNS].index(name) for name in ("parent_id", "type", "status")
 )
 _ROOTS = prepared(select(card.c.project_id, *ROW_COLUMNS).where(card.c.card_id == bindparam("k_card_id")))
 _COUNTS = prepared(
@@ -37,6 +41,24 @@ def branch(tx: Tx, project_id: str, card_id: str) -> tuple[CardRow, ...]:
         _BRANCH, k_project_id=project_id, k_deleted=0, k_card_id=card_id, k_from=f"{card_id}-", k_before=f"{card_id}."
     )
     return tuple(card_row(one) for one in found)
+
+
+def matching(
+    tx: Tx,
+    project_id: str,
+    *,
+    statuses: frozenset[str] | None = None,
+    types: frozenset[str] | None = None,
+    parent_id: str | None = None,
+) -> list[Row]:
+    """Rows of `ROW_COLUMNS` of the living cards that match; siblings in their order. One query."""
+    return [
+        found
+        for found in tx.all(_ALL, k_project_id=project_id, k_deleted=0)
+        if (statuses is None or found[_STATUS] in statuses)
+        and (types is None or found[_TYPE] in types)
+        and (parent_id is None or found[_PARENT] == parent_id)
+    ]
 
 
 def roots(tx: Tx) -> dict[str, CardRow]:

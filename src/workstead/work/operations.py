@@ -7,7 +7,14 @@ from workstead.accounts.projects import Project
 from workstead.kernel.access import Caller
 from workstead.kernel.operations import AnyOperation
 from workstead.kernel.transaction import Tx
-from workstead.work import card_operations, project_operations, record_operations
+from workstead.work import (
+    card_history,
+    card_operations,
+    card_reads,
+    project_operations,
+    record_operations,
+    record_reads,
+)
 from workstead.work.rules import Rules
 from workstead.work.workflow.graph import Configuration
 
@@ -33,4 +40,7 @@ def operations(
         *project_operations.operations(setting),
         *card_operations.operations(setting),
         *record_operations.operations(setting),
+        *card_reads.operations(setting),
+        *card_history.OPERATIONS,
+        *record_reads.OPERATIONS,
     )

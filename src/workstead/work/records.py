@@ -66,6 +66,19 @@ class Effective:
     version: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecordLine:
+    """What a list shows of a record. source: None for an empty one. version: 0 for a starter, the target of a draft."""
+
+    name: str
+    source: Source | None
+    version: int
+    accepted: int
+    revision: int
+    head_id: str
+    updated_at: str
+
+
 _COLUMNS = (
     record.c.accepted,
     record.c.baseline,
@@ -87,6 +100,20 @@ _READ = prepared(
     .where(*_KEY, record.c.name == bindparam("k_name"))
 )
 _NAMES = prepared(select(record.c.name).where(*_KEY).order_by(record.c.name))
+_LINES = prepared(
+    select(
+        record.c.name,
+        record.c.accepted,
+        record.c.baseline.is_not(None),
+        record.c.draft_target,
+        head.c.revision,
+        head.c.head_id,
+        head.c.at,
+    )
+    .select_from(record.join(head, head.c.document == bindparam("k_prefix").concat(record.c.name)))
+    .where(*_KEY)
+    .order_by(record.c.name)
+)
 _ADD = prepared(insert(record))
 _SAVE = prepared(
     update(record)
@@ -137,6 +164,12 @@ def names(tx: Tx, project_id: str, card_id: str) -> tuple[str, ...]:
     """The card's records that exist, by name."""
     found = tx.all(_NAMES, k_project_id=project_id, k_card_id=card_id)
     return tuple(cast("str", row[0]) for row in found)
+
+
+def lines(tx: Tx, project_id: str, card_id: str) -> tuple[RecordLine, ...]:
+    """The card's records without their texts, by name; one query."""
+    found = tx.all(_LINES, k_project_id=project_id, k_card_id=card_id, k_prefix=document(project_id, card_id, ""))
+    return tuple(_line(row) for row in found)
 
 
 def accepted(tx: Tx, project_id: str, card_id: str, name: str, *, version: int) -> Version | None:
@@ -339,6 +372,20 @@ def _draft_columns(draft: Draft | None) -> dict[str, str | int | None]:
         "draft_target": draft.target,
         "opened_at": draft.opened_at,
     }
+
+
+def _line(row: Row) -> RecordLine:
+    name, number, baseline, target, revision, head_id, at = cast("tuple[str, int, int, int | None, int, str, str]", row)
+    source = Source.ACCEPTED if number else Source.BASELINE if baseline else None
+    return RecordLine(
+        name=name,
+        source=source if target is None else Source.DRAFT,
+        version=number if target is None else target,
+        accepted=number,
+        revision=revision,
+        head_id=head_id,
+        updated_at=at,
+    )
 
 
 def _record(project_id: str, card_id: str, name: str, row: Row) -> Record:
