@@ -90,6 +90,8 @@ async def opened(tmp_path: Path, *, agent: AgentSpec | None = None) -> AsyncIter
     chosen = agent or spec()
     async with office.open_office(tmp_path) as place:
         folders.prepare(place.folder)
+        with instance.transaction(place.founded.path) as tx:
+            project_id = place.project_id_in(tx)
         activation_id = "activation-1"
         settled: list[ToolResult] = []
         activated: list[Activation] = []
@@ -107,7 +109,7 @@ async def opened(tmp_path: Path, *, agent: AgentSpec | None = None) -> AsyncIter
             async with anyio.create_task_group() as group:
                 bench = Workbench(
                     spec=chosen,
-                    project_id=place.project_id,
+                    project_id=project_id,
                     card_id=CARD,
                     folder=folder,
                     processes=Processes(launcher, clean=lambda text: redactor.exact(text).text),
@@ -120,7 +122,7 @@ async def opened(tmp_path: Path, *, agent: AgentSpec | None = None) -> AsyncIter
                 yield Shop(
                     office=place,
                     bench=bench,
-                    tools=build(bench),
+                    tools=catalog.build(bench),
                     site=CallSite(
                         proof=granted(place, chosen, activation_id=activation_id),
                         project_id=bench.project_id,
@@ -133,17 +135,6 @@ async def opened(tmp_path: Path, *, agent: AgentSpec | None = None) -> AsyncIter
                     activated=activated,
                 )
                 group.cancel_scope.cancel()
-
-
-def build(bench: Workbench) -> Mapping[str, Tool]:
-    """The tools whose operations there are."""
-    table = set(bench.operations.table)
-    keep = [
-        name
-        for name in bench.spec.tools
-        if name in {"read", "write", "edit"} or catalog.operations(spec(tools=(name,))) <= table
-    ]
-    return {name: catalog.BUILDERS[name](bench) for name in keep}
 
 
 def granted(place: office.Office, agent: AgentSpec, *, activation_id: str) -> AgentProof:

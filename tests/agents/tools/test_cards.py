@@ -9,7 +9,9 @@ import pytest
 from agents.tools import shop
 from support import instance
 from workstead import errors
+from workstead.agents.tools import catalog
 from workstead.agents.tools.tool import ToolResult
+from workstead.kernel import canonical
 from workstead.kernel.transaction import Tx
 from workstead.work import cards as work_cards
 
@@ -80,7 +82,31 @@ async def test_a_refusal_of_the_operation_is_the_tool_s(tmp_path: Path) -> None:
 async def test_an_operation_that_is_not_granted_is_denied(tmp_path: Path) -> None:
     """Authority is read in the transaction, whatever the tool list says."""
     async with shop.opened(tmp_path, agent=shop.spec(tools=("read",))) as place:
-        tool = shop.build(replace(place.bench, spec=shop.spec()))["create_card"]
+        tool = catalog.build(replace(place.bench, spec=shop.spec()))["create_card"]
         with pytest.raises(errors.Refusal) as refused:
             await tool.act(place.site, NEW)
         assert refused.value.code == "operation_not_granted"
+
+
+@pytest.mark.covers("W17", "K10", "K09")
+async def test_reads_page_and_hide_secrets(tmp_path: Path) -> None:
+    """Facts 2.3: the whole envelope, after what is hidden has grown."""
+    async with shop.opened(tmp_path) as place:
+        for number in range(12):
+            await place.call("create_card", type="task", title=f"{number} {shop.SECRET}", bootstrap_content="Do it.")
+        seen: list[str] = []
+        position: Any = None
+        while True:
+            acted = await place.act("list_cards", position=position, response_bytes=1024)
+            assert acted.result.success
+            assert not acted.committed
+            assert len(canonical.dump(acted.result.body())) <= 1024
+            data: Any = acted.result.data
+            seen += [one["title"] for one in data["cards"]]
+            position = data["next"]
+            if position is None:
+                break
+        assert len(seen) == 13
+        assert not any(shop.SECRET in title for title in seen)
+        tree = await place.call("get_tree")
+        assert shop.SECRET not in str(tree)

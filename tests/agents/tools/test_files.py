@@ -293,3 +293,35 @@ async def test_a_record_without_a_card_is_the_card_s_own_and_an_accepted_text_st
         )
         for address in malformed:
             assert await place.refused("write", path=address, content="x") == "address_malformed"
+
+
+@pytest.mark.covers("W17", "K10", "K09")
+async def test_a_long_record_is_read_in_pages_and_hides_secrets(tmp_path: Path) -> None:
+    """Facts 2.6; a secret is hidden wherever the stretches of the operation part it."""
+    async with shop.opened(tmp_path) as place:
+        text = "".join(f"line {number} {SECRET}\n" for number in range(3000))
+        await place.call("write", path="record:///status.md", content=text)
+        parts: list[str] = []
+        position: Any = None
+        while True:
+            page = await place.call("read", path="record:///status.md?card=project", position=position)
+            parts.append(page["content"])
+            assert (page["kind"], page["source"], page["redacted"]) == ("record", "draft", True)
+            position = page["next"]
+            if position is None:
+                break
+        assert "".join(parts) == text.replace(SECRET, "[redacted:instance-secret]")
+        small = await place.act("read", path="record:///status.md", response_bytes=512)
+        assert len(canonical.dump(small.result.body())) <= 512
+        facts = await place.call("read", path="record:///status.md", metadata_only=True)
+        assert facts["size_bytes"] == len(text)
+
+
+@pytest.mark.covers("W17")
+async def test_an_accepted_text_is_read_by_its_number(tmp_path: Path) -> None:
+    """Facts 6.6: `&v=N`."""
+    async with shop.opened(tmp_path) as place:
+        read = await place.call("read", path="record:///brief.md?card=project&v=1")
+        assert (read["content"], read["version"]) == ("A shed that stands.", 1)
+        assert await place.refused("read", path="record:///brief.md?card=project&v=2") == "version_not_found"
+        assert await place.refused("read", path="record:///review.md") == "record_not_found"

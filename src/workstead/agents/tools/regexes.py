@@ -1,8 +1,8 @@
 """Regular expressions from agents, guarded: what a pattern may cost on one line is known before it runs. Pure.
 
-Python's engine backtracks and cannot be interrupted, so a hostile or careless pattern would halt the server. A long repeat
-around a repeat and references to groups are refused (their cost has no useful bound). For everything else the number of
-steps is a power of the line's length, and lines are searched only so far that a line costs at most `STEPS_LIMIT`.
+Python's engine backtracks and cannot be interrupted, so a hostile or careless pattern would halt the server. A long
+repeat around a repeat and references to groups are refused (their cost has no useful bound). For everything else the
+number of steps is a power of the line's length, and lines are searched so far that one costs at most `STEPS_LIMIT`.
 """
 
 import math
