@@ -224,7 +224,8 @@ class Operations:
         gather = admitted.operation.gather
         gathered: object = None
         if gather is not None:
-            gathered = await self._store.read(partial(self._look, proof=proof, admitted=admitted, then=gather))
+            then = partial(_attempt, gather)
+            gathered = await self._store.read(partial(self._look, proof=proof, admitted=admitted, then=then))
 
         def job(connection: Connection) -> _Committed:
             tx = Tx(connection, clock=self._clock, gathered=gathered)
@@ -253,9 +254,19 @@ class Operations:
         faults.point("receipt.written")
         if kept is not None:
             return _replay(tx, caller, operation, kept)
+        if isinstance(tx.gathered, errors.Refusal):
+            raise tx.gathered
         answer = operation.handler(tx, caller, admitted.args)
         receipts.keep(tx, key, _keep(operation, answer))
         return answer
+
+
+def _attempt(gather: Callable[[Tx, Caller, Any], object], tx: Tx, caller: Caller, args: Input) -> object:
+    """What was gathered, or the refusal: a repeated key must find its receipt before the world may say no."""
+    try:
+        return gather(tx, caller, args)
+    except errors.Refusal as refusal:
+        return refusal
 
 
 def input_refusal(error: ValidationError) -> errors.Refusal:
