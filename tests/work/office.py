@@ -157,3 +157,15 @@ def reopen(path: Path, *, secret: str, stack: ExitStack) -> Office:
     table = operations(configuration_of=configuration_of, data_folder=path.parent)
     running = stack.enter_context(instance.opened(path, operations=table))
     return Office(founded=founded, instance=running, project="shed", folder=Path(project.folder))
+
+
+def projects_of(tx: Tx) -> Project:
+    """The office's project."""
+    found = projects.find(tx, "shed")
+    assert found is not None
+    return found
+
+
+def rows_of(tx: Tx, project_id: str) -> tuple[cards.CardRow, ...]:
+    """Every living card."""
+    return cards.rows(tx, project_id)
