@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
-from workstead.kernel import scopes
+from workstead.jobs import periodic
+from workstead.kernel import receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
@@ -55,12 +57,13 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 """Something that lives as long as the server, in its task group; its failure ends the server."""
 
 _GRACE_S = 3
+_SWEEP_S = 3600.0
 _LOG = structlog.get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """One built server. services: run while it serves. ending: set when it stops, so that streams end at once."""
+    """One built server. services: live while it serves."""
 
     settings: Settings
     clock: Clock
@@ -75,6 +78,7 @@ class App:
     control: Control
     web: routes.Web
     supervisor: Supervisor
+    watch: Watch
     services: tuple[Service, ...]
 
     def close(self) -> None:
@@ -193,7 +197,8 @@ def _assemble(
         control=control,
         web=web,
         supervisor=supervisor,
-        services=(partial(_self_test, launcher), supervisor.serve),
+        watch=watch,
+        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
     )
 
 
@@ -277,6 +282,16 @@ async def _self_test(launcher: Launcher) -> None:
     _LOG.info("isolation self-test", isolation=report.level.value, took_ms=report.took_ms)
 
 
+async def _sweeps(effects: Effects, clock: Clock) -> None:
+    """Forget what is kept for a time only (docs/configuration.md, "Kept for")."""
+
+    async def receipts_out() -> None:
+        before = iso(clock.now() - timedelta(days=receipts.KEPT_DAYS))
+        await effects.settle(scopes.INSTANCE, lambda tx: receipts.sweep(tx, before=before))
+
+    await periodic.every(_SWEEP_S, receipts_out, name="receipts")
+
+
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
     found = launcher.doctor()
     folder = chosen.data_folder
@@ -305,7 +320,7 @@ async def _run(app: App, folder: Path | None) -> None:
         _LOG.info("serving", address=app.facts.address, data_folder=str(app.settings.data_folder))
 
     async with anyio.create_task_group() as group:
-        group.start_soon(_signals, stop)
+        group.start_soon(signals, stop)
         await serve(app, stop=stop, started=started)
         group.cancel_scope.cancel()
 
@@ -322,11 +337,11 @@ def _folder_line(app: App, folder: Path | None) -> list[str]:
     return [f"Project: {app.facts.address}/projects/{slug}"]
 
 
-async def _signals(stop: anyio.Event) -> None:
+async def signals(stop: anyio.Event) -> None:
+    """Set `stop` at the first SIGINT or SIGTERM; a second one ends a server that hangs while it stops."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         await _first(received)
         stop.set()
-        # A second one ends a server that hangs while it stops.
         await _first(received)
         os._exit(130)
 

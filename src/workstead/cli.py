@@ -64,6 +64,15 @@ def up(
     os.execv(sys.executable, [sys.executable, "-m", "workstead.app", *named])  # noqa: S606 - our own module
 
 
+@commands.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def demo(context: typer.Context) -> None:
+    """The main job on a copy of an example project; --headless runs to the end and exits 0 only if it was done."""
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "workstead.demo", *context.args])  # noqa: S606 - our own module
+
+
 @commands.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder that becomes a project.")],
@@ -154,11 +163,11 @@ def cards(project: ProjectName = None, as_json: Json = False) -> None:
     """Show a project's cards as a tree."""
     terminal = _terminal(as_json=as_json)
     with _server() as server:
-        found = server.operation("get_tree", {"project": _project(server, project)})
+        found = server.all("get_tree", {"project": _project(server, project), "depth": 12}, of="cards")
     if as_json:
-        terminal.json(found)
+        terminal.json({"cards": found})
     else:
-        terminal.tree(found["cards"])
+        terminal.tree(found)
 
 
 @commands.command()
@@ -166,12 +175,17 @@ def show(card: CardName, project: InProject = None, as_json: Json = False) -> No
     """Show one card and the text of its records."""
     terminal = _terminal(as_json=as_json)
     with _server() as server:
-        slug = _project(server, project)
-        found = server.operation("get_card", {"project": slug, "card_id": card})
+        given = {"project": _project(server, project), "card_id": card}
+        found = server.operation("get_card", given)
+        names = [line["name"] for line in server.all("list_records", given, of="records")]
+        texts = {name: server.operation("read_record", {**given, "name": name})["content"] for name in names}
     if as_json:
-        terminal.json(found)
+        terminal.json(found | {"records": texts})
         return
     terminal.facts([(key.replace("_", " "), _shown(value)) for key, value in found.items() if value not in (None, [])])
+    for name, text in texts.items():
+        terminal.say(f"\n{name}", style="bold")
+        terminal.say(text)
 
 
 @commands.command()
@@ -179,11 +193,12 @@ def history(card: CardName, project: InProject = None, as_json: Json = False) ->
     """Show every version of a card, newest first."""
     terminal = _terminal(as_json=as_json)
     with _server() as server:
-        found = server.operation("list_card_versions", {"project": _project(server, project), "card_id": card})
+        given = {"project": _project(server, project), "card_id": card}
+        found = server.all("list_card_versions", given, of="versions")
     if as_json:
-        terminal.json(found)
+        terminal.json({"versions": found})
         return
-    for one in found["versions"]:
+    for one in found:
         terminal.say(f"{one['version']:>4}  {one['at'][:19]}  {one['change']:<10}  {_author(one)}")
 
 
@@ -279,12 +294,16 @@ def _settle_trust(server: Server, terminal: Terminal, slug: str, *, trust: bool)
 
 def _follow(server: Server, terminal: Terminal, slug: str, pages: Iterator[tuple[list[dict[str, Any]], int]]) -> int:
     """Show what happens until the run has ended; Ctrl+C stops looking, not the run."""
+    said: set[str | None] = {None}
     try:
         for rows, _ in pages:
             for row in rows:
                 _show_row(server, terminal, slug, row)
             if not rows or any(row["topic"] == "run" for row in rows):
                 run = _newest_run(server, slug)
+                if run is not None and run["notice"] not in said:
+                    said.add(run["notice"])
+                    terminal.say(run["notice"], style="yellow")
                 if run is not None and run["ended_at"] is not None:
                     terminal.answer(run, [run_end(run)])
                     return Exit.DONE if run["ending"] == "done" else Exit.RUN_NOT_DONE

@@ -43,6 +43,17 @@ class Server:
         """Run an operation and return its answer; raises the server's refusal."""
         return self.ask({"operation": name, "input": given})
 
+    def all(self, name: str, given: Mapping[str, object], *, of: str) -> list[dict[str, Any]]:
+        """Every item of a paged read, page after page; stretches of an item larger than a page are left out."""
+        items: list[dict[str, Any]] = []
+        position: str | None = None
+        while True:
+            page = self.operation(name, {**given, "position": position})
+            items += [item for item in page[of] if not item.keys() >= {"text", "offset", "total"}]
+            position = page["next"]
+            if position is None:
+                return items
+
     def procedure(self, name: str, given: Mapping[str, object]) -> Any:
         """Run one of the server's longer procedures; raises the server's refusal."""
         return self.ask({"procedure": name, "input": given})

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import structlog
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -77,9 +78,6 @@ class Guard:
             return
         try:
             await self._inner(scope, _Limited(receive).receive, sending)
-        except _TooLarge:
-            if not began:
-                await _too_large()(scope, receive, sending)
         except Exception:  # noqa: BLE001
             # A door is where the unexpected ends: the trace stays here, its id goes out (house style, line 32).
             trace_id = uuid4().hex
@@ -125,10 +123,6 @@ def status_of(refusal: errors.Refusal) -> int:
     return STATUS[refusal.kind]
 
 
-class _TooLarge(Exception):  # noqa: N818 - never leaves this module
-    """More body than is allowed."""
-
-
 class _Limited:
     """Counts a body as it is read, because a chunked one announces no length."""
 
@@ -140,7 +134,8 @@ class _Limited:
         message = await self._receive()
         self._seen_bytes += len(message.get("body", b""))
         if self._seen_bytes > BODY_LIMIT_BYTES:
-            raise _TooLarge
+            # The application answers it as it answers any refused request.
+            raise HTTPException(status_code=413)
         return message
 
 

@@ -19,6 +19,9 @@ from workstead.kernel.operations import Door, Operations
 SIGN_IN = "sign_in"
 """The one operation for somebody who has presented nothing."""
 
+PAGES = 200
+"""How many pages of a list one page of ours shows at most."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
@@ -40,6 +43,18 @@ class Desk:
             raise errors.unauthenticated()
         answer = await self.operations.run(proof, name, given, door=Door.PAGE)
         return self.operations.table[name].adapter.dump_python(answer, mode="json")
+
+    async def all(self, request: Request, name: str, given: Mapping[str, object], *, of: str) -> list[dict[str, Any]]:
+        """Every item of a paged read, page after page; stretches of an item larger than a page are left out."""
+        items: list[dict[str, Any]] = []
+        position: str | None = None
+        for _ in range(PAGES):
+            page = await self.run(request, name, {**given, "position": position})
+            items += [item for item in page[of] if not item.keys() >= {"text", "offset", "total"}]
+            position = page["next"]
+            if position is None:
+                break
+        return items
 
     async def me(self, request: Request) -> str:
         """The name of whoever is signed in; raises `unauthenticated`."""

@@ -34,6 +34,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/projects/{slug}/configuration", projects.configuration),
     ("POST", "/projects/{slug}/configuration", projects.trust),
     ("GET", "/projects/{slug}/cards/{card_id}", cards.show),
+    ("GET", "/projects/{slug}/cards/{card_id}/history", cards.history),
+    ("GET", "/projects/{slug}/cards/{card_id}/conversations/{agent}", cards.conversation),
     ("POST", "/projects/{slug}/run", runs.start),
     ("POST", "/projects/{slug}/run/pause", runs.pause),
     ("POST", "/projects/{slug}/run/resume", runs.resume),

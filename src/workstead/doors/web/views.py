@@ -1,7 +1,8 @@
 """What pages are given: declared values, made from what operations answer, never a row or a connection."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from markupsafe import Markup
@@ -120,8 +121,18 @@ class ConfigurationView(View):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordView:
+    """A record's text that counts now. source: accepted, draft or starter. more: it goes on past what is shown."""
+
+    name: str
+    source: str
+    text: str
+    more: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class CardView(View):
-    """One card. facts: names and values. records: name and text of each that is accepted or drafted."""
+    """One card. facts: names and values. conversations: the agents that have spoken on it."""
 
     TEMPLATE: ClassVar[str] = "card.html"
 
@@ -129,10 +140,59 @@ class CardView(View):
     name: str
     card_id: str
     status: str
-    summary: str | None
+    status_text: str | None
     facts: tuple[tuple[str, str], ...]
-    records: tuple[tuple[str, str], ...] = ()
-    children: tuple[CardNode, ...] = field(default=())
+    records: tuple[RecordView, ...]
+    children: tuple[CardNode, ...]
+    conversations: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionView:
+    """One version of a card in its history."""
+
+    version: int
+    at: str
+    author: str
+    change: str
+    changed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryView(View):
+    """Every version of a card, newest first."""
+
+    TEMPLATE: ClassVar[str] = "history.html"
+
+    slug: str
+    name: str
+    card_id: str
+    versions: tuple[VersionView, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpokenView:
+    """One row of a conversation. who: agent, system or tool. kind: what sort of row. text: as it was said."""
+
+    number: int
+    who: str
+    kind: str
+    at: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationView(View):
+    """What an agent said and did on a card. earlier: rows before those shown, as the number of the last of them."""
+
+    TEMPLATE: ClassVar[str] = "conversation.html"
+
+    slug: str
+    name: str
+    card_id: str
+    agent: str
+    rows: tuple[SpokenView, ...]
+    next: int | None
 
 
 def chips(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -154,9 +214,30 @@ def run_view(run: Mapping[str, Any] | None) -> RunView | None:
         state=state,
         live=live,
         person=run.get("person") or "",
-        at=str(run.get("ended_at") or run.get("created_at") or "")[:16].replace("T", " "),
+        at=moment(run.get("ended_at") or run.get("created_at")),
         reason=run.get("reason"),
     )
+
+
+def spoken(row: Mapping[str, Any]) -> SpokenView:
+    """A conversation's row as its operation answers it."""
+    content = row["content"]
+    text = content.get("text") if isinstance(content, dict) else None
+    if row["tool"] is not None:
+        shown = content.get("arguments", content.get("result", content)) if isinstance(content, dict) else content
+        text = json.dumps(shown, ensure_ascii=False, indent=2)
+    return SpokenView(
+        number=row["number"],
+        who=row["role"],
+        kind=f"{row['kind']} {row['tool']}" if row["tool"] is not None else row["kind"],
+        at=moment(row["at"]),
+        text=text if isinstance(text, str) else json.dumps(content, ensure_ascii=False, indent=2),
+    )
+
+
+def moment(at: object) -> str:
+    """A stored time as pages show it: to the minute, UTC."""
+    return str(at or "")[:16].replace("T", " ")
 
 
 def nested(rows: Sequence[Mapping[str, Any]]) -> tuple[CardNode, ...]:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from workstead.doors.web import forms, views
 from workstead.doors.web.desk import Desk, new_key, see
 from workstead.doors.web.views import ConfigurationView, ProjectLine, ProjectsView, ProjectView
+from workstead.work.workflow.identity import MAX_DEPTH
 
 
 async def index(desk: Desk, request: Request) -> Response:
@@ -32,7 +33,7 @@ async def show(desk: Desk, request: Request) -> Response:
     slug = request.path_params["slug"]
     person = await desk.me(request)
     one = await desk.run(request, "get_project", {"project": slug})
-    tree = await desk.run(request, "get_tree", {"project": slug})
+    tree = await desk.all(request, "get_tree", {"project": slug, "depth": MAX_DEPTH}, of="cards")
     view = ProjectView(
         title=one["title"],
         person=person,
@@ -44,7 +45,7 @@ async def show(desk: Desk, request: Request) -> Response:
         chips=views.chips(one["counts"]),
         run=views.run_view(await _last_run(desk, request, slug)),
         can_run=desk.has("start_run"),
-        cards=views.nested(tree["cards"]),
+        cards=views.nested(tree),
         key=new_key(),
     )
     return desk.renderer.page(view)
