@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,9 @@ from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
-from workstead.kernel import scopes
-from workstead.kernel.access import Caller, ControlProof
+from workstead.jobs import periodic
+from workstead.kernel import receipts, scopes
+from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -40,6 +42,9 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
+from workstead.runs import operations as run_operations
+from workstead.runs import playing, runs
+from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import configurations, setup
 from workstead.work import operations as work
@@ -52,12 +57,13 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 """Something that lives as long as the server, in its task group; its failure ends the server."""
 
 _GRACE_S = 3
+_SWEEP_S = 3600.0
 _LOG = structlog.get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """One built server. recoveries: awaited in order before anything is served. services: live while it serves."""
+    """One built server. services: live while it serves."""
 
     settings: Settings
     clock: Clock
@@ -71,8 +77,9 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
-    recoveries: tuple[Service, ...] = ()
-    services: tuple[Service, ...] = ()
+    supervisor: Supervisor
+    watch: Watch
+    services: tuple[Service, ...]
 
     def close(self) -> None:
         """Let go of everything, the lock last."""
@@ -114,8 +121,7 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
-        for recovery in app.recoveries:
-            await recovery()
+        await app.supervisor.recover()
         async with anyio.create_task_group() as group:
             for service in app.services:
                 group.start_soon(service)
@@ -152,10 +158,21 @@ def _assemble(
     )
     table = (
         *accounts.OPERATIONS,
-        *work.operations(configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve()),
+        *work.operations(
+            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
+        ),
+        *run_operations.OPERATIONS,
     )
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    supervisor = Supervisor(
+        effects=effects,
+        operations=operations,
+        wakes=wakes,
+        launcher=launcher,
+        redactor=redactor,
+        transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
+    )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
         operations=operations,
@@ -179,7 +196,9 @@ def _assemble(
         launcher=launcher,
         control=control,
         web=web,
-        services=(partial(_self_test, launcher),),
+        supervisor=supervisor,
+        watch=watch,
+        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
     )
 
 
@@ -230,8 +249,12 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _configuration_of(tx: Tx, _: Caller, project: Project) -> Configuration:
-    """What a change follows while no run has a configuration pinned."""
+def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
+    """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
+    if isinstance(caller, Agent):
+        run = runs.read(tx, caller.run_id)
+        if run is not None:
+            return configurations.load(tx, run.configuration)
     return configurations.load_trusted(tx, project)
 
 
@@ -257,6 +280,16 @@ async def _self_test(launcher: Launcher) -> None:
             _LOG.warning("isolation self-test refused", reason=refusal.message)
             return
     _LOG.info("isolation self-test", isolation=report.level.value, took_ms=report.took_ms)
+
+
+async def _sweeps(effects: Effects, clock: Clock) -> None:
+    """Forget what is kept for a time only (docs/configuration.md, "Kept for")."""
+
+    async def receipts_out() -> None:
+        before = iso(clock.now() - timedelta(days=receipts.KEPT_DAYS))
+        await effects.settle(scopes.INSTANCE, lambda tx: receipts.sweep(tx, before=before))
+
+    await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
@@ -287,7 +320,7 @@ async def _run(app: App, folder: Path | None) -> None:
         _LOG.info("serving", address=app.facts.address, data_folder=str(app.settings.data_folder))
 
     async with anyio.create_task_group() as group:
-        group.start_soon(_signals, stop)
+        group.start_soon(signals, stop)
         await serve(app, stop=stop, started=started)
         group.cancel_scope.cancel()
 
@@ -304,11 +337,11 @@ def _folder_line(app: App, folder: Path | None) -> list[str]:
     return [f"Project: {app.facts.address}/projects/{slug}"]
 
 
-async def _signals(stop: anyio.Event) -> None:
+async def signals(stop: anyio.Event) -> None:
+    """Set `stop` at the first SIGINT or SIGTERM; a second one ends a server that hangs while it stops."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         await _first(received)
         stop.set()
-        # A second one ends a server that hangs while it stops.
         await _first(received)
         os._exit(130)
 

@@ -64,6 +64,15 @@ def up(
     os.execv(sys.executable, [sys.executable, "-m", "workstead.app", *named])  # noqa: S606 - our own module
 
 
+@commands.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def demo(context: typer.Context) -> None:
+    """The main job on a copy of an example project; --headless runs to the end and exits 0 only if it was done."""
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "workstead.demo", *context.args])  # noqa: S606 - our own module
+
+
 @commands.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder that becomes a project.")],
@@ -285,12 +294,16 @@ def _settle_trust(server: Server, terminal: Terminal, slug: str, *, trust: bool)
 
 def _follow(server: Server, terminal: Terminal, slug: str, pages: Iterator[tuple[list[dict[str, Any]], int]]) -> int:
     """Show what happens until the run has ended; Ctrl+C stops looking, not the run."""
+    said: set[str | None] = {None}
     try:
         for rows, _ in pages:
             for row in rows:
                 _show_row(server, terminal, slug, row)
             if not rows or any(row["topic"] == "run" for row in rows):
                 run = _newest_run(server, slug)
+                if run is not None and run["notice"] not in said:
+                    said.add(run["notice"])
+                    terminal.say(run["notice"], style="yellow")
                 if run is not None and run["ended_at"] is not None:
                     terminal.answer(run, [run_end(run)])
                     return Exit.DONE if run["ending"] == "done" else Exit.RUN_NOT_DONE

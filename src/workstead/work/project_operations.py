@@ -339,6 +339,9 @@ def _owner(tx: Tx, caller: Caller) -> str:
 def _free_slug(tx: Tx, args: CreateProject) -> str:
     """The wanted short name, or one made from the name that nobody has."""
     if args.slug is not None:
+        if projects.find(tx, args.slug) is not None:
+            message = f"Another project is called {args.slug!r}; choose another short name."
+            raise errors.conflict("slug_taken", message)
         return args.slug
     plain = unicodedata.normalize("NFKD", args.name).encode("ascii", "ignore").decode().lower()
     base = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_SLUG_CHARS].strip("-") or "project"

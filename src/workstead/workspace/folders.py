@@ -63,7 +63,10 @@ def _real(path: Path) -> Path:
         raise errors.invalid("folder_relative", f"{path} is relative; name the folder by its full path.")
     try:
         real = path.resolve(strict=True)
-    except (FileNotFoundError, NotADirectoryError, ValueError, RuntimeError):
+    except PermissionError:
+        message = f"The server may not look into {path}; change the permissions of the folders above it."
+        raise errors.invalid("folder_unwritable", message) from None
+    except (OSError, ValueError, RuntimeError):
         raise errors.invalid("folder_missing", f"There is no folder {str(path)!r}; make it first.") from None
     if not real.is_dir():
         raise errors.invalid("folder_not_directory", f"{path} is not a folder.")
