@@ -85,21 +85,32 @@ class Turns:
             if placed.call.name != EMIT_RESULT:
                 await self._act(placed)
                 continue
-            if index + 1 < len(said.calls):
-                await self._settle(placed, _not_last())
-                continue
-            if self._left == 0:
-                reason = f"{EMIT_RESULT} was not accepted: the node corrective budget is exhausted."
-                await self._settle(placed, ToolResult(success=False, error=reason))
-                return task.Failed(reason=reason)
-            verdict = await self._task.host.finish(
-                task.Finish(
-                    row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left
-                )
-            )
-            if isinstance(verdict, task.Accepted):
-                return verdict
-            self._left -= 1
+            end = await (self._misplaced(said, index) if index + 1 < len(said.calls) else self._finish(placed))
+            if end is not None:
+                return end
+        return None
+
+    async def _finish(self, placed: _Placed) -> task.Accepted | task.Failed | None:
+        """Have a result judged; None when it is to be corrected. The last attempt is judged like every other."""
+        verdict = await self._task.host.finish(
+            task.Finish(row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left)
+        )
+        if isinstance(verdict, task.Accepted):
+            return verdict
+        if self._left == 0:
+            return task.Failed(reason=verdict.reason)
+        self._left -= 1
+        return None
+
+    async def _misplaced(self, said: _Said, index: int) -> task.Failed | None:
+        """A result that is not the last call spends an attempt like every other that is not accepted."""
+        if self._left == 0:
+            await self._settle(said.calls[index], ToolResult(success=False, error=task.EXHAUSTED))
+            for later in said.calls[index + 1 :]:
+                await self._settle(later, _not_made(later.call.name))
+            return task.Failed(reason=task.EXHAUSTED)
+        self._left -= 1
+        await self._settle(said.calls[index], _not_last())
         return None
 
     async def _ask(self) -> _Said | task.Blocked | task.Failed:
@@ -220,10 +231,10 @@ class Turns:
         try:
             acted = await self._try(placed.call, site)
         except anyio.get_cancelled_exc_class():
-            await self._settle(placed, _interrupted(placed.call.name))
+            await self._settle_once(placed, _interrupted(placed.call.name))
             raise
         if not acted.committed:
-            await self._settle(placed, acted.result)
+            await self._settle_once(placed, acted.result)
 
     async def _try(self, call: Call, site: CallSite) -> tool.Acted:
         chosen = self._task.tools.get(call.name)
@@ -242,9 +253,7 @@ class Turns:
                 raise
             return tool.Acted(result=tool.refused(refusal))
         except TimeoutError:
-            message = (
-                f"{call.name} took over {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
-            )
+            message = f"{call.name} took over {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
             return tool.Acted(result=ToolResult(success=False, error=message, data={"outcome_unknown": True}))
         except Exception:  # noqa: BLE001 - the agent loop: a broken tool must not end the activation
             trace_id = site.call_id
@@ -254,6 +263,16 @@ class Turns:
 
     async def _settle(self, placed: _Placed, result: ToolResult) -> None:
         await self._effects.settle(self._task.scope, lambda tx: self._append_result(tx, placed, result))
+
+    async def _settle_once(self, placed: _Placed, result: ToolResult) -> None:
+        """Settle a call unless its result was committed with its change just before the act was interrupted."""
+
+        def job(tx: Tx) -> None:
+            now = conversations.read(tx, self._task.conversation.id)
+            if now is not None and placed.row_id in {row.call_id for row in conversations.open_calls(tx, now)}:
+                self._append_result(tx, placed, result)
+
+        await self._effects.settle(self._task.scope, job)
 
     def _append_result(self, tx: Tx, placed: _Placed, result: ToolResult) -> None:
         row = result_row(placed.row_id, call_id=placed.call.id, name=placed.call.name, result=result)
@@ -332,9 +351,14 @@ def _not_last() -> ToolResult:
     return ToolResult(success=False, error=message)
 
 
+def _not_made(name: str) -> ToolResult:
+    return ToolResult(success=False, error=f"{name} was not called: the step had ended before it.")
+
+
 def _interrupted(name: str) -> ToolResult:
     data: Json = {"interrupted": True}
-    return ToolResult(success=False, error=f"{name} was interrupted by Stop.", data=data)
+    message = f"{name} was interrupted: the run was stopped or the server went down."
+    return ToolResult(success=False, error=message, data=data)
 
 
 def _size(request: Request) -> int:
