@@ -55,6 +55,8 @@ class Supervisor:
         """Settle what an earlier server left behind; called before anything is served. Starts nothing."""
         found = await self.effects.read(_with_projects)
         for project, run in found:
+            # The instance's lock says that no other server lives, so nobody has to wait until its lease runs out.
+            await self.effects.settle(project.scope, project_run.take_over(project, owner=self.owner))
             recovered = (
                 await recovery.interrupted_run(self.effects, project, run)
                 if run is not None
