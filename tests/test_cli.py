@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,3 +174,36 @@ def test_commands_load_nothing_heavy(tmp_path: Path) -> None:
 def new_card(title: str) -> dict[str, object]:
     """A card below the project's own."""
     return {"project": "garden", "parent": "project", "type": "code", "title": title, "bootstrap_content": "Dig it."}
+
+
+@pytest.mark.covers("W10")
+def test_a_run_is_followed_to_its_end_and_its_pages_tell_of_it(tmp_path: Path) -> None:
+    """The exit code says how the run ended; the conversation of each agent has a page."""
+    folder = tmp_path / "ledger"
+    shutil.copytree(tree.ROOT / "examples/ledger", folder)
+    with server.running(tmp_path / "data") as found:
+        server.cli(found.data, "init", str(folder), "--objective", "Due dates.", "--title", "Due dates")
+        done = server.cli(found.data, "run", "ledger")
+        assert done.returncode == Exit.DONE, done.stdout + done.stderr
+        assert "Due dates: done" in done.stdout
+        found.sign_in()
+        project = found.get("/projects/ledger").text
+        card = found.get("/projects/ledger/cards/project").text
+        spoken = found.get("/projects/ledger/cards/project/conversations/planner")
+        stopped = server.cli(found.data, "stop", "ledger")
+    assert 'data-status="done"' in project
+    assert "/cards/project/conversations/planner" in card
+    assert spoken.status == 200
+    assert "create_card" in spoken.text
+    assert (stopped.returncode, stopped.stdout) == (Exit.REFUSED, "")
+
+
+@pytest.mark.covers("W10")
+def test_a_run_that_ends_blocked_exits_with_four(tmp_path: Path) -> None:
+    """Practice without a script has no turn for anybody: the run ends blocked."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    with server.running(tmp_path / "data") as found:
+        server.cli(found.data, "init", str(folder), "--objective", "Anything.")
+        done = server.cli(found.data, "run", "empty")
+    assert done.returncode == Exit.RUN_NOT_DONE, done.stdout + done.stderr
