@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from bench import kernel
 from bench.figures import Figure
 
 # Name -> what measures it; each yields its figures as they are ready.
-BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {}
+BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {"kernel": kernel.run}
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ import anyio
 import pytest
 
 from support import instance, invariants
-from workstead.accounts import projects
 from workstead.kernel import feed, scopes
 from workstead.kernel.feed import Event, FeedPage, FeedRow, Wakes
 from workstead.kernel.store import Connection
@@ -26,17 +25,11 @@ async def write_row(opened: instance.Instance, scope: str, topic: str) -> None:
     await opened.store.write(job, announce=opened.wakes.announce)
 
 
-def second_scope(found: instance.Founded) -> str:
-    with instance.transaction(found.path) as tx:
-        made = projects.add(tx, name="Two", slug="two", folder="/two", owner_id=found.operator.person.id)
-    return made.scope
-
-
 @pytest.mark.covers("K11")
 async def test_sixteen_writers_reach_a_follower_of_two_scopes_by_wakes_alone(tmp_path: Path) -> None:
     """The poll is 30 s, so a lost wake cannot pass; every row comes once and in its scope's order."""
     found = instance.founded(tmp_path / "db")
-    followed = (found.project.scope, second_scope(found))
+    followed = (found.project.scope, instance.second_project(found, slug="pond").scope)
     seen: list[FeedRow] = []
     with instance.opened(found.path) as opened, anyio.fail_after(PATIENCE_S):
 
@@ -60,6 +53,27 @@ async def test_sixteen_writers_reach_a_follower_of_two_scopes_by_wakes_alone(tmp
     assert invariants.check(found.path) == []
 
 
+@pytest.mark.covers("K11")
+@pytest.mark.parametrize("which", [0, 1])
+async def test_each_of_the_followed_scopes_wakes_alone(tmp_path: Path, which: int) -> None:
+    """The follower rests when the one row is written, and nothing else will wake it."""
+    found = instance.founded(tmp_path / "db")
+    followed = (found.project.scope, instance.second_project(found, slug="pond").scope)
+    seen: list[FeedRow] = []
+    with instance.opened(found.path) as opened, anyio.fail_after(PATIENCE_S):
+        pages = feed.follow(opened.store, opened.wakes, cursor=dict.fromkeys(followed, 0), poll_s=NEVER_S)
+
+        async def first_page() -> None:
+            seen.extend((await anext(pages)).rows)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(first_page)
+            await anyio.wait_all_tasks_blocked()
+            await write_row(opened, followed[which], "cards/a")
+        await pages.aclose()
+    assert [(row.scope, row.seq) for row in seen] == [(followed[which], 1)]
+
+
 async def test_a_follower_gets_more_rows_than_a_page_once_and_in_order(tmp_path: Path) -> None:
     """A browser that comes back after a night reads everything it missed."""
     found = instance.founded(tmp_path / "db")
@@ -81,7 +95,7 @@ async def test_a_follower_gets_more_rows_than_a_page_once_and_in_order(tmp_path:
 async def test_a_quiet_poll_gives_an_empty_page_after_its_time(tmp_path: Path, scope_count: int) -> None:
     """Whoever streams asks again whether the reader still may; following nothing must not spin."""
     found = instance.founded(tmp_path / "db")
-    cursor = dict.fromkeys((found.project.scope, second_scope(found))[:scope_count], 0)
+    cursor = dict.fromkeys((found.project.scope, instance.second_project(found, slug="pond").scope)[:scope_count], 0)
     with instance.opened(found.path) as opened, anyio.fail_after(PATIENCE_S):
         before = anyio.current_time()
         pages = feed.follow(opened.store, opened.wakes, cursor=cursor, poll_s=0.05)

@@ -69,6 +69,19 @@ def transaction(path: Path, *, clock: Clock | None = None) -> Iterator[Tx]:
         raw.execute("COMMIT")
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Whether somebody else holds the database's write lock now."""
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as raw:
+        try:
+            raw.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            yield True
+            return
+        raw.execute("ROLLBACK")
+        yield False
+
+
 def founded(path: Path, *, slug: str = "garden", clock: Clock | None = None) -> Founded:
     """Make the database with the instance's scope, an operator who is signed in, and a project."""
     schema.prepare(path)
@@ -77,6 +90,12 @@ def founded(path: Path, *, slug: str = "garden", clock: Clock | None = None) -> 
         operator = _member(tx, name="Ada", operator=True)
         project = projects.add(tx, name=slug.title(), slug=slug, folder=f"/{slug}", owner_id=operator.person.id)
     return Founded(path=path, operator=operator, project=project)
+
+
+def second_project(found: Founded, *, slug: str) -> Project:
+    """Another project of the operator."""
+    with transaction(found.path) as tx:
+        return projects.add(tx, name=slug.title(), slug=slug, folder=f"/{slug}", owner_id=found.operator.person.id)
 
 
 def joined(found: Founded, *, name: str, role: Role | None = None, clock: Clock | None = None) -> Member:

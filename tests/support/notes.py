@@ -50,6 +50,7 @@ class WriteNote(WriteInput):
 class NoteView:
     """A note as it is shown."""
 
+    project: str
     note: str
     revision: int
     version: int | None
@@ -82,7 +83,7 @@ def edit(tx: Tx, caller: Caller, args: WriteNote) -> NoteView:
     was = _current(tx, args.project, args.note)
     documents.require_base("note", was, args.base_revision)
     head = documents.publish(tx, was, new=_version(caller, args.text))
-    return _written(tx, args, head) if head is not was else view(tx, args.note, head)
+    return _written(tx, args, head) if head is not was else view(tx, args, head)
 
 
 def touch(tx: Tx, caller: Caller, args: WriteNote) -> NoteView:
@@ -95,7 +96,7 @@ def touch(tx: Tx, caller: Caller, args: WriteNote) -> NoteView:
 def read(tx: Tx, caller: Caller, args: ReadNote) -> NoteView:
     """The note as it is now."""
     projects.visible(tx, caller, args.project)
-    return view(tx, args.note, _current(tx, args.project, args.note))
+    return view(tx, args, _current(tx, args.project, args.note))
 
 
 def reveal(tx: Tx, caller: Caller, args: WriteNote) -> Secret:
@@ -104,23 +105,25 @@ def reveal(tx: Tx, caller: Caller, args: WriteNote) -> Secret:
     return Secret(secret="shown once")
 
 
-def view(tx: Tx, note: str, head: Head) -> NoteView:
+def view(tx: Tx, args: ReadNote | WriteNote, head: Head) -> NoteView:
     """A head as it is shown."""
     found = documents.read(tx, head.document, head.version) if head.version is not None else None
     text = str(found.body["text"]) if found is not None else ""
-    return NoteView(note=note, revision=head.revision, version=head.version, text=text)
+    return NoteView(project=args.project, note=args.note, revision=head.revision, version=head.version, text=text)
 
 
 def _kept(answer: NoteView) -> tuple[str, int]:
-    return answer.note, answer.revision
+    return f"{answer.project}/{answer.note}", answer.revision
 
 
 def _render(tx: Tx, caller: Caller, identity: str, revision: int) -> NoteView:
-    for scope_project in projects.listed(tx, caller):
-        found = documents.read(tx, document_of(tx, scope_project.id, identity), revision)
-        if found is not None:
-            return NoteView(note=identity, revision=revision, version=revision, text=str(found.body["text"]))
-    raise errors.not_found("note", identity)
+    project, _, note = identity.partition("/")
+    projects.visible(tx, caller, project)
+    found = documents.read(tx, document_of(tx, project, note), revision)
+    if found is None:
+        raise errors.not_found("note", note)
+    text = str(found.body["text"])
+    return NoteView(project=project, note=note, revision=revision, version=revision, text=text)
 
 
 def _scope(tx: Tx, args: OfProject | WriteNote) -> str:
@@ -147,7 +150,7 @@ def _version(caller: Caller, text: str) -> NewVersion:
 def _written(tx: Tx, args: WriteNote, head: Head) -> NoteView:
     topic = f"notes/{args.note}"
     feed.add(tx, head.scope, feed.Event.CARD_CHANGED, topic=topic, revision=head.revision)
-    return view(tx, args.note, head)
+    return view(tx, args, head)
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (

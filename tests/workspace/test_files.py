@@ -1,17 +1,22 @@
 """Files are reached through the folder's handle and nowhere else (S3)."""
 
+import ctypes
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from workspace.conftest import names
 from workstead import errors
 from workstead.workspace import files
 from workstead.workspace.files import Folder
 
 pytestmark = pytest.mark.covers("K19", "W17")
+
+EXCHANGE = 2
 
 
 @pytest.fixture
@@ -236,3 +241,35 @@ def test_a_walk_of_very_deep_folders_ends(folder: Folder, project: Path) -> None
         deep = below
     os.close(deep)
     assert len(list(folder.walk())) == files.DEPTH_LIMIT + 1
+
+
+def test_a_folder_swapped_for_a_link_during_a_write_leads_nowhere(
+    folder: Folder, project: Path, data_folder: Path
+) -> None:
+    """S3: a command may exchange what a path names between our look and our use."""
+    (project / "d").mkdir()
+    (project / "link").symlink_to(data_folder)
+    stop = threading.Event()
+    libc = ctypes.CDLL(None)
+
+    def swap() -> None:
+        while not stop.is_set():
+            libc.renameat2(-100, bytes(project / "d"), -100, bytes(project / "link"), EXCHANGE)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    outcomes = {"written": 0, "refused": 0}
+    try:
+        for number in range(5000):
+            if min(outcomes.values()) >= 50:
+                break
+            try:
+                folder.write(f"d/{number}", b"x")
+                outcomes["written"] += 1
+            except errors.Refusal:
+                outcomes["refused"] += 1
+    finally:
+        stop.set()
+        swapping.join()
+    assert names(data_folder) == ["instance.key"]
+    assert min(outcomes.values()) >= 50, "the test did not meet both states"

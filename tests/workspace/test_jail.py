@@ -7,7 +7,7 @@ nothing.
 import os
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -34,8 +34,8 @@ WRITES = {
     "over the project's parent": 'mv "$FOLDER" "$FOLDER.gone" && mv "$FOLDER.gone" "$FOLDER"',
     "into .workstead": 'echo x > "$FOLDER/.workstead/config"',
     "in the place of .workstead": 'cd "$FOLDER" && mv .workstead own && mv own .workstead',
-    "a hard link to what is protected": 'echo x > .workstead/y; ln .workstead/y "$FOLDER/hard"',
-    "a hard link to a secret": 'ln "$DATA/instance.key" "$FOLDER/hard"',
+    "a hard link to what is protected": 'echo x > .workstead/y; ln .workstead/y "$FOLDER/hard-own"',
+    "a hard link to a secret": 'ln "$DATA/instance.key" "$FOLDER/hard-secret"',
 }
 # Without a control: these would change or need the real machine.
 NEVER = {
@@ -71,54 +71,67 @@ def server() -> Iterator[int]:
 
 
 async def tried(
-    launcher: Launcher, script: str, *, places: dict[str, str], server: int = 0, network: Network = "none"
-) -> str:
-    """What a script says: `out` when it got out, `held` when not."""
+    launcher: Launcher,
+    attempts: Mapping[str, str],
+    *,
+    places: dict[str, str],
+    server: int = 0,
+    network: Network = "none",
+) -> dict[str, str]:
+    """What each attempt of one command says: `out` when it got out, `held` when not."""
+    lines = (f'if ({script}) > /dev/null 2>&1; then echo "out"; else echo "held"; fi' for script in attempts.values())
     finished = await launcher.run(
         Command(
             folder=Path(places["FOLDER"]),
-            argv=("bash", "-c", f"if ({script}) > /dev/null 2>&1; then echo out; else echo held; fi"),
+            argv=("bash", "-c", "\n".join(lines)),
             environment={**places, "SERVER": str(server)},
             network=network,
         ),
         timeout_s=5,
     )
     assert finished.ending.code == 0, finished
-    return finished.stdout.decode().strip()
+    return dict(zip(attempts, finished.stdout.decode().split(), strict=True))
 
 
 @pytest.mark.parametrize("network", ["none", "full"])
-@pytest.mark.parametrize("script", [*READS.values(), *WRITES.values(), *NEVER.values()], ids=[*READS, *WRITES, *NEVER])
-async def test_an_escape_is_refused(
-    launcher: Launcher, places: dict[str, str], server: int, script: str, network: Network
-) -> None:
+async def test_no_escape_gets_out(launcher: Launcher, places: dict[str, str], server: int, network: Network) -> None:
     """S1: tried by an agent's command with and without the machine's network."""
-    assert await tried(launcher, script, places=places, server=server, network=network) == "held"
+    attempts = READS | WRITES | NEVER
+    found = await tried(launcher, attempts, places=places, server=server, network=network)
+    assert found == dict.fromkeys(attempts, "held")
     assert names(places["OUTSIDE"]) == []
 
 
-@pytest.mark.parametrize("script", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
-async def test_the_same_attempt_gets_out_where_nothing_contains_it(
-    launcher_at: Callable[[Level], Launcher], places: dict[str, str], server: int, script: str
+async def test_the_same_attempts_get_out_where_nothing_contains_them(
+    launcher_at: Callable[[Level], Launcher], places: dict[str, str], server: int
 ) -> None:
     """The control of the test above."""
-    if os.geteuid() != 0 and "shadow" in script:
-        pytest.skip("only root could read it anyway")
-    assert await tried(launcher_at(Level.NONE), script, places=places, server=server) == "out"
+    attempts = READS | WRITES
+    if os.geteuid() != 0:
+        del attempts["the shadow file"]
+    found = await tried(launcher_at(Level.NONE), attempts, places=places, server=server)
+    assert found == dict.fromkeys(attempts, "out")
 
 
-async def test_a_data_folder_inside_the_toolchain_is_covered(project: Path, tmp_path: Path) -> None:
-    """What an operator lets commands see may hold what they must not."""
-    tools = tmp_path / "tools"
+async def test_what_is_hidden_inside_the_toolchain_is_covered(project: Path, tmp_path: Path) -> None:
+    """What an operator lets commands see may hold what they must not, and may be named by a link."""
+    tools = tmp_path / "real"
     (tools / "data").mkdir(parents=True)
     (tools / "data/instance.key").write_text("top secret")
+    (tools / "key").write_text("top secret")
     (tools / "tool").write_text("a tool")
-    launcher = Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=tools / "data", toolchain=(tools,))
-    await reached(launcher, project)
-    finished = await launcher.run(
-        Command(folder=project, argv=("sh", "-c", f"cat {tools}/tool; ls -A {tools}/data | wc -l"))
+    (tmp_path / "tools").symlink_to(tools)
+    launcher = Launcher(
+        floor=Level.NAMESPACES,
+        closed_ports=(),
+        data_folder=tools / "data",
+        hidden=(tools / "key",),
+        toolchain=(tmp_path / "tools",),
     )
-    assert finished.stdout.decode() == "a tool0\n"
+    await reached(launcher, project)
+    script = "cat tool; ls -A data | wc -l; cat key"
+    command = Command(folder=project, argv=("sh", "-c", f"cd {tmp_path}/tools && {script}"))
+    assert (await launcher.run(command)).stdout == b"a tool0\n"
 
 
 async def test_the_environment_holds_nothing_of_the_server_s(
@@ -228,11 +241,17 @@ async def test_too_many_processes_are_refused_by_the_namespace(launcher: Launche
     report = await launcher.probe(project)
     if any("process limit" in what for what in report.missing):
         pytest.skip("the kernel has no process limit per namespace")
-    script = "for i in $(seq 600); do sleep 20 & done; echo all"
-    command = Command(folder=project, argv=("bash", "-c", script), limits=Limits(processes=310))
+    program = (
+        "import os, signal\n"
+        "try:\n"
+        "    for made in range(600):\n"
+        "        if os.fork() == 0: signal.pause()\n"
+        "except OSError:\n"
+        "    print(made)\n"
+    )
+    command = Command(folder=project, argv=("python3", "-c", program), limits=Limits(processes=310))
     finished = await launcher.run(command, timeout_s=5)
-    assert b"all" not in finished.stdout
-    assert b"fork" in finished.stderr
+    assert 0 < int(finished.stdout) < 310, finished
 
 
 async def test_too_much_memory_and_a_full_disk_end_everything(launcher: Launcher, project: Path) -> None:

@@ -51,12 +51,12 @@ async def test_the_probe_finds_the_ways_out_where_they_are_open(project: Path) -
 async def test_below_the_floor_nothing_is_started_and_the_refusal_says_what_to_do(
     project: Path, data_folder: Path
 ) -> None:
-    """S1: it falls only as far as the setting allows; `user` cannot be had where both owners are the same."""
+    """S1: it falls only as far as the setting allows; `user` cannot be had where there is one user only."""
     launcher = Launcher(floor=Level.USER, ceiling=Level.USER, closed_ports=(), data_folder=data_folder)
     with pytest.raises(errors.Refusal) as refused:
         await launcher.probe(project)
     assert refused.value.code == "isolation_unavailable"
-    assert "same owner" in refused.value.message
+    assert "root" in refused.value.message
     assert "user namespaces" in refused.value.message
 
 
@@ -65,7 +65,7 @@ async def test_a_level_that_is_missing_is_passed_over_and_named(project: Path, d
     launcher = Launcher(floor=Level.NONE, ceiling=Level.USER, closed_ports=(), data_folder=data_folder)
     report = await launcher.probe(project)
     assert report.level is Level.NONE
-    assert "same owner" in report.refused[Level.USER]
+    assert "root" in report.refused[Level.USER]
     assert launcher.doctor().level is Level.NONE
 
 

@@ -5,14 +5,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio.abc import TaskGroup
 
 from workspace.test_launcher import marked, until
 from workstead import errors
+from workstead.workspace import processes as processes_module
 from workstead.workspace.child import Birth
 from workstead.workspace.launcher import Launcher
-from workstead.workspace.processes import Processes, ProcessView
+from workstead.workspace.processes import Ended, Processes, ProcessView
 from workstead.workspace.spec import Command
 
 pytestmark = pytest.mark.covers("W17")
@@ -132,3 +134,47 @@ async def test_a_process_that_was_stopped_by_a_signal_or_could_not_be_found_says
     """W17: five statuses, told apart."""
     view = await finished(processes, await begin(processes, group, project, "kill -9 $$"))
     assert (view.status, view.exit_code, view.reason) == ("killed", None, "signal 9")
+
+
+async def test_the_end_is_told_before_any_result_shows_it(
+    processes: Processes, group: TaskGroup, project: Path
+) -> None:
+    """K15: the row of an end is written before the answer that speaks of it."""
+    steps: list[str] = []
+    shown = anyio.Event()
+
+    async def told(process_id: str, ended: Ended) -> None:
+        assert (ended.ending.code, ended.stdout_bytes) == (0, 3)
+        await shown.wait()
+        steps.append(f"told {process_id}")
+
+    async def stored(process_id: str, birth: Birth) -> None:
+        steps.append(f"born {process_id}")
+
+    process_id = processes_module.new_id()
+    command = Command(folder=project, argv=("echo", "hi"))
+    await processes.start(command, owner="a", card="7", stored=stored, told=told, process_id=process_id, group=group)
+    assert (await processes.wait(process_id, owner="a", timeout_s=0.3)).status == "running"
+    shown.set()
+    view = await processes.wait(process_id, owner="a", timeout_s=5)
+    assert (view.status, view.stdout.head, view.stdout.whole) == ("exited", "hi\n", True)
+    assert steps == [f"born {process_id}", f"told {process_id}"]
+
+
+async def test_an_end_by_stop_is_told_too(processes: Processes, project: Path) -> None:
+    """S1, K15: cancelling the activation must not leave a row that says running."""
+    ends: list[str] = []
+
+    async def told(_: str, ended: Ended) -> None:
+        await anyio.lowlevel.checkpoint()
+        ends.append(ended.ending.kind)
+
+    async def stored(process_id: str, birth: Birth) -> None:
+        """Kept by this test in no row."""
+
+    async with anyio.create_task_group() as stopped:
+        command = Command(folder=project, argv=("sleep", "60"))
+        await processes.start(command, owner="a", card="7", stored=stored, told=told, group=stopped)
+        stopped.cancel_scope.cancel()
+    # Killed outright when TERM came before the command had begun.
+    assert ends in (["signalled"], ["killed"])

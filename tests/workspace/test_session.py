@@ -5,16 +5,20 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from workspace.conftest import names, reached
 from workspace.test_jail import READS, WRITES, places, server, tried
+from workspace.test_launcher import kept, mark, marked, until
+from workstead.workspace.captures import Captures
+from workstead.workspace.child import prove_ended
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Command, Level
 
 pytestmark = pytest.mark.covers("K19")
 
-__all__ = ["places", "server"]
+__all__ = ["mark", "places", "server"]
 
 CANNOT = {
     "the list of the machine's processes",
@@ -22,7 +26,6 @@ CANNOT = {
     "in the place of .workstead",
     "a hard link to what is protected",
 }
-HELD = {name: script for name, script in {**READS, **WRITES}.items() if name not in CANNOT}
 
 
 @pytest.fixture
@@ -30,21 +33,14 @@ async def landlocked(project: Path, launcher_at: Callable[[Level], Launcher]) ->
     return await reached(launcher_at(Level.LANDLOCK), project)
 
 
-@pytest.mark.parametrize("script", HELD.values(), ids=HELD.keys())
-async def test_an_escape_is_refused_by_landlock(
-    landlocked: Launcher, places: dict[str, str], server: int, script: str
-) -> None:
-    """S1: files by Landlock, signal and abstract-socket scopes."""
-    assert await tried(landlocked, script, places=places, server=server) == "held"
-    assert names(places["OUTSIDE"]) == []
-
-
-async def test_what_landlock_cannot_do_is_said(
+async def test_no_escape_gets_out_of_landlock_but_those_it_cannot_stop(
     landlocked: Launcher, project: Path, places: dict[str, str], server: int
 ) -> None:
     """S1: it does not hide processes and does not protect `.workstead/`; a page must be able to say so."""
-    assert await tried(landlocked, READS["the list of the machine's processes"], places=places, server=server) == "out"
-    assert await tried(landlocked, WRITES["into .workstead"], places=places, server=server) == "out"
+    attempts = READS | WRITES
+    found = await tried(landlocked, attempts, places=places, server=server)
+    assert found == {name: "out" if name in CANNOT else "held" for name in attempts}
+    assert names(places["OUTSIDE"]) == []
     missing = (await landlocked.probe(project)).missing
     assert {"protection of .workstead/", "a closed network for UDP"} <= set(missing)
 
@@ -85,3 +81,15 @@ async def test_the_level_user_runs_as_the_folder_s_owner(
     launcher = Launcher(floor=Level.USER, ceiling=Level.USER, closed_ports=(), data_folder=data_folder)
     finished = await launcher.run(Command(folder=theirs, argv=("id", "-u")))
     assert finished.stdout == b"4242\n"
+
+
+async def test_recovery_ends_a_session_with_all_it_started(landlocked: Launcher, project: Path, mark: str) -> None:
+    """K15: the keeper is what was stored; the monitor ends what the keeper leaves."""
+    async with anyio.create_task_group() as group:
+        command = Command(folder=project, argv=("bash", "-c", f"(setsid sleep {mark} &) ; sleep {mark}"))
+        running = await landlocked.start(command, stored=kept, captures=Captures(), group=group)
+        await until(lambda: len(marked(mark)) == 2)
+        assert prove_ended(running.birth)
+        with anyio.fail_after(5):
+            assert (await running.wait()).kind == "killed"
+    assert marked(mark) == []

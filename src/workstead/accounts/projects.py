@@ -45,6 +45,7 @@ _COLUMNS = (
 _ADD = prepared(insert(project))
 _BY_ID = prepared(select(*_COLUMNS).where(project.c.id == bindparam("k_id")))
 _BY_SLUG = prepared(select(*_COLUMNS).where(project.c.slug == bindparam("k_slug")))
+_BY_FOLDER = prepared(select(project.c.id).where(project.c.folder == bindparam("k_folder")))
 _ALL = prepared(select(*_COLUMNS).order_by(project.c.slug))
 _ROLE = prepared(
     select(share.c.role).where(
@@ -54,7 +55,7 @@ _ROLE = prepared(
 
 
 def add(tx: Tx, *, name: str, slug: str, folder: str, owner_id: str) -> Project:
-    """Make a project with its scope. Raises `invalid` for a bad slug, `conflict` for one that is taken."""
+    """Make a project with its scope. Raises `invalid` for a bad slug, `conflict` for a slug or folder that is taken."""
     if _SLUG.fullmatch(slug) is None:
         raise errors.invalid(
             "slug_invalid",
@@ -63,6 +64,8 @@ def add(tx: Tx, *, name: str, slug: str, folder: str, owner_id: str) -> Project:
         )
     if tx.one(_BY_SLUG, k_slug=slug) is not None:
         raise errors.conflict("slug_taken", f"Another project is called {slug!r}; choose another short name.")
+    if tx.one(_BY_FOLDER, k_folder=folder) is not None:
+        raise errors.conflict("folder_taken", f"Another project works in {folder}; choose another folder.")
     made = Project(id=tx.new_id(), slug=slug, name=name, folder=folder, owner_id=owner_id, created_at=tx.at)
     tx.run(
         _ADD,

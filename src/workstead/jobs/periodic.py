@@ -9,7 +9,7 @@ _log = structlog.get_logger()
 
 
 async def every(interval_s: float, act: Callable[[], Awaitable[None]], *, name: str) -> None:
-    """Call `act` now and then every `interval_s` seconds until cancelled; a failure is logged and the next round comes."""
+    """Call `act` now, then every `interval_s` seconds until cancelled; a failure is logged, the next round comes."""
     while True:
         try:
             await act()

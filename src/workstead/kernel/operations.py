@@ -224,8 +224,9 @@ class Operations:
         gather = admitted.operation.gather
         gathered: object = None
         if gather is not None:
-            then = partial(_attempt, gather)
-            gathered = await self._store.read(partial(self._look, proof=proof, admitted=admitted, then=then))
+            gathered = await self._store.read(
+                partial(self._look, proof=proof, admitted=admitted, then=partial(_gather, admitted))
+            )
 
         def job(connection: Connection) -> _Committed:
             tx = Tx(connection, clock=self._clock, gathered=gathered)
@@ -245,28 +246,14 @@ class Operations:
         access.require(caller, operation.permissions, operation=operation.name)
         if not locked:
             raise _missing_scope(admitted.args)
-        key = receipts.Key(
-            subject=caller.subject,
-            operation=operation.name,
-            request_id=admitted.request_id or tx.change_id,
-        )
+        key = _key(caller, admitted, request_id=admitted.request_id or tx.change_id)
         kept = receipts.claim(tx, key, digest=admitted.digest, scope=scope)
         faults.point("receipt.written")
         if kept is not None:
             return _replay(tx, caller, operation, kept)
-        if isinstance(tx.gathered, errors.Refusal):
-            raise tx.gathered
         answer = operation.handler(tx, caller, admitted.args)
         receipts.keep(tx, key, _keep(operation, answer))
         return answer
-
-
-def _attempt(gather: Callable[[Tx, Caller, Any], object], tx: Tx, caller: Caller, args: Input) -> object:
-    """What was gathered, or the refusal: a repeated key must find its receipt before the world may say no."""
-    try:
-        return gather(tx, caller, args)
-    except errors.Refusal as refusal:
-        return refusal
 
 
 def input_refusal(error: ValidationError) -> errors.Refusal:
@@ -285,6 +272,19 @@ def _sentence(kind: str, message: str) -> str:
     if kind == "missing":
         return "this field is required"
     return message[:1].lower() + message[1:]
+
+
+def _key(caller: Caller, admitted: Admitted, *, request_id: str) -> receipts.Key:
+    return receipts.Key(subject=caller.subject, operation=admitted.operation.name, request_id=request_id)
+
+
+def _gather(admitted: Admitted, tx: Tx, caller: Caller, args: Input) -> object:
+    # A known key will answer from its receipt, so what its folder says now must not refuse it (K05).
+    given = admitted.request_id
+    if given is not None and receipts.find(tx, _key(caller, admitted, request_id=given)) is not None:
+        return None
+    assert admitted.operation.gather is not None
+    return admitted.operation.gather(tx, caller, args)
 
 
 def _missing_scope(args: Input) -> errors.Refusal:

@@ -11,6 +11,7 @@ from workstead.kernel.transaction import Tx
 INSTANCE = "instance"
 
 _LOCK = prepared(select(scope.c.seq).where(scope.c.id == bindparam("k_id")).with_for_update())
+_SEQ = prepared(select(scope.c.seq).where(scope.c.id == bindparam("k_id")))
 _CREATE = prepared(insert(scope))
 _NEXT = prepared(
     update(scope)
@@ -38,6 +39,12 @@ def create(tx: Tx, scope_id: str) -> None:
 def lock(tx: Tx, scope_id: str) -> bool:
     """Lock the scope until the transaction ends; False when there is none."""
     return tx.one(_LOCK, k_id=scope_id) is not None
+
+
+def last_seq(tx: Tx, scope_id: str) -> int:
+    """The number of the newest row in the scope's feed; 0 before the first, and where there is no scope."""
+    row = tx.one(_SEQ, k_id=scope_id)
+    return cast("int", row[0]) if row is not None else 0
 
 
 def next_seq(tx: Tx, scope_id: str) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from workstead import errors
 from workstead.accounts import projects
@@ -13,7 +13,6 @@ from workstead.agents import conversations, process_rows
 from workstead.agents.conversations import Row
 from workstead.kernel import evidence
 from workstead.kernel.access import Caller, Permission, Person
-from workstead.kernel.canonical import Json
 from workstead.kernel.operations import AnyOperation, Door, Effect, Operation
 from workstead.kernel.transaction import Tx
 from workstead.runs import activations, runs
@@ -81,6 +80,7 @@ class RunView:
     ended_at: str | None
     ending: Ending | None
     reason: str | None
+    notice: str | None
     running: tuple[str, ...]
 
 
@@ -142,7 +142,7 @@ class RowView:
     activation_id: str
     call_id: str | None
     tool: str | None
-    content: Json
+    content: JsonValue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +161,22 @@ class ProcessList:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FactView:
+    """A fact as people read it."""
+
+    id: str
+    at: str
+    event: str
+    actor: str
+    subject: str
+    detail: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvidenceList:
     """Facts, newest first."""
 
-    facts: tuple[evidence.Fact, ...]
+    facts: tuple[FactView, ...]
 
 
 def gather(tx: Tx, caller: Caller, args: StartRun) -> Gathered:
@@ -196,7 +208,7 @@ def start(tx: Tx, caller: Caller, args: StartRun) -> RunView:
         raise errors.denied("run_needs_person", "A run is started by a person, whose rights its agents borrow.")
     digest = configurations.keep(tx, found.sources)
     made = runs.add(tx, project, person=caller, configuration=digest)
-    _noted(tx, project, caller, "runs:run:started", made)
+    _noted(tx, project, caller, event="runs:run:started", one=made)
     return _view(tx, made)
 
 
@@ -205,7 +217,7 @@ def pause(tx: Tx, caller: Caller, args: ControlRun) -> RunView:
     project, one = _live(tx, caller, args.project)
     if one.wanted is Wanted.STOP:
         raise errors.conflict("run_stopping", "The run is stopping already.")
-    _noted(tx, project, caller, "runs:run:paused", one)
+    _noted(tx, project, caller, event="runs:run:paused", one=one)
     return _view(tx, runs.want(tx, one, Wanted.PAUSE))
 
 
@@ -214,14 +226,14 @@ def resume(tx: Tx, caller: Caller, args: ControlRun) -> RunView:
     project, one = _live(tx, caller, args.project)
     if one.wanted is not Wanted.PAUSE:
         raise errors.conflict("run_not_paused", f"The run is {one.state.value}, not paused.", state=one.state.value)
-    _noted(tx, project, caller, "runs:run:resumed", one)
+    _noted(tx, project, caller, event="runs:run:resumed", one=one)
     return _view(tx, runs.want(tx, one, Wanted.RUN))
 
 
 def stop(tx: Tx, caller: Caller, args: ControlRun) -> RunView:
     """Contain everything the run started and end it; asked again, it is the same stop."""
     project, one = _live(tx, caller, args.project)
-    _noted(tx, project, caller, "runs:run:stopped", one)
+    _noted(tx, project, caller, event="runs:run:stopped", one=one)
     return _view(tx, runs.want(tx, one, Wanted.STOP))
 
 
@@ -296,7 +308,20 @@ def card_processes(tx: Tx, caller: Caller, args: OfCard) -> ProcessList:
 def list_evidence(tx: Tx, caller: Caller, args: ListEvidence) -> EvidenceList:
     """A page of facts."""
     project = projects.visible(tx, caller, args.project)
-    return EvidenceList(facts=evidence.listed(tx, project.scope, args.lane, before=args.before, limit=_PAGE_ROWS))
+    found = evidence.listed(tx, project.scope, args.lane, before=args.before, limit=_PAGE_ROWS)
+    return EvidenceList(
+        facts=tuple(
+            FactView(
+                id=one.id,
+                at=one.at,
+                event=one.event,
+                actor=one.actor,
+                subject=one.subject,
+                detail=cast("dict[str, JsonValue]", dict(one.detail)),
+            )
+            for one in found
+        )
+    )
 
 
 def resting(tx: Tx, project: Project) -> bool:
@@ -330,7 +355,7 @@ def _check_root(tx: Tx, project: Project) -> None:
         raise errors.conflict("project_not_startable", message, status=state)
 
 
-def _noted(tx: Tx, project: Project, caller: Caller, event: str, one: Run) -> None:
+def _noted(tx: Tx, project: Project, caller: Caller, *, event: str, one: Run) -> None:
     evidence.add(
         tx,
         project.scope,
@@ -355,6 +380,7 @@ def _view(tx: Tx, one: Run) -> RunView:
         ended_at=one.ended_at,
         ending=one.ending,
         reason=one.reason,
+        notice=one.notice,
         running=tuple(each.card_id for each in live),
     )
 

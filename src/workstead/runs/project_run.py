@@ -79,7 +79,11 @@ class ProjectRun:
         async with anyio.create_task_group() as group:
             group.start_soon(self._controls, group.cancel_scope)
             group.start_soon(self._keep_lease, group.cancel_scope)
-            self._around.gate.on_park = lambda: group.start_soon(self._parked)
+
+            def parked() -> None:
+                group.start_soon(self._parked)
+
+            self._around.gate.on_park = parked
             try:
                 self._end = await activation.run(self._around, root)
             except errors.Refusal as refusal:

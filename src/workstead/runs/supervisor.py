@@ -17,7 +17,7 @@ from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.transaction import Tx
-from workstead.runs import project_run, recovery, runs
+from workstead.runs import project_run, recovery, runs, uncommitted
 from workstead.runs.project_run import ProjectRun
 from workstead.runs.runs import Ending, Run
 from workstead.runs.surroundings import Gate, Surroundings
@@ -96,6 +96,9 @@ class Supervisor:
             root = Path(project.folder)
             folders.prepare(root)
             await self.launcher.probe(root)
+            notice = await uncommitted.notice(self.launcher, root)
+            if notice is not None:
+                await self.effects.settle(project.scope, lambda tx: runs.note(tx, run, notice))
         except errors.Refusal as refusal:
             await self._give_up(project, run, refusal.message)
             return

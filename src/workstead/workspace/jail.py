@@ -72,10 +72,10 @@ def _map_ids(uid: int, gid: int) -> None:
 
 
 def _first_process(spec: "Spec", *, gate: int, told: int) -> None:
+    handled = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, handled)  # kept until there is a handler: process 1 ignores them else
     syscalls.die_with_parent()  # before the gate: a monitor that is gone already cannot open it
     monitor.wait_for(gate)
-    handled = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, handled)
     try:
         if spec["network"] == "none":
             syscalls.raise_loopback()
@@ -103,8 +103,7 @@ def _build(spec: "Spec", told: int) -> None:
         syscalls.attach_mounts(tree, target=NEW_ROOT + target)
         os.close(tree)
     for target in spec["masks"]:
-        if os.path.isdir(NEW_ROOT + target):
-            syscalls.mount("tmpfs", NEW_ROOT + target, flags=BARE | syscalls.READ_ONLY, options="mode=755,size=4k")
+        _cover(NEW_ROOT + target)
     for path, text in spec["files"].items():
         _make_parents(path)
         with open(NEW_ROOT + path, "w") as file:
@@ -125,6 +124,15 @@ def _copied(bind: "Bind", told: int) -> int | None:
             raise
         monitor.say(told, f"missing {source}: {os.strerror(error.errno)}")  # a tool the folder's owner may not reach
         return None
+
+
+def _cover(target: str) -> None:
+    if os.path.isdir(target):
+        syscalls.mount("tmpfs", target, flags=BARE | syscalls.READ_ONLY, options="mode=755,size=4k")
+    elif os.path.lexists(target):
+        nothing = syscalls.copy_mounts("/dev/null", flags=syscalls.READ_ONLY)
+        syscalls.attach_mounts(nothing, target=target)
+        os.close(nothing)
 
 
 def _make_place(target: str, *, is_folder: bool) -> None:

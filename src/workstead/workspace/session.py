@@ -65,8 +65,10 @@ def main(source: int, status: int, go: int) -> None:
 def _admit(spec: "Spec") -> None:
     if spec["level"] == "landlock" and syscalls.landlock_abi() < syscalls.LANDLOCK_SCOPES_ABI:
         raise OSError(errno.ENOSYS, "Landlock 6 is not to be had from this kernel")
-    if spec["level"] == "user" and os.stat(spec["folder"]).st_uid == os.geteuid():
-        raise OSError(errno.EPERM, "the server and the folder have the same owner")
+    if spec["level"] == "user" and os.geteuid() != 0:
+        raise OSError(errno.EPERM, "only a root server can run a command as another user")
+    if spec["level"] == "user" and os.stat(spec["folder"]).st_uid == 0:
+        raise OSError(errno.EPERM, "the folder belongs to root, as the server does")
 
 
 def _make_places(spec: "Spec") -> None:
@@ -79,8 +81,8 @@ def _keep(spec: "Spec", *, gate: int, told: int) -> None:
     handled = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
     signal.signal(signal.SIGUSR1, lambda *_: _leave())
     syscalls.die_with_parent(signal.SIGUSR1)  # before the gate: a monitor that is gone already cannot open it
-    monitor.wait_for(gate)
     signal.pthread_sigmask(signal.SIG_BLOCK, handled)
+    monitor.wait_for(gate)
     try:
         syscalls.adopt_orphans()
         leader = os.fork()

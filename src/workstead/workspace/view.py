@@ -41,6 +41,7 @@ ETC = (
     "terminfo",
 )
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+CERTIFICATES = ("/etc/ca-certificates", "/etc/ssl")
 PASSED = ("NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OFFLINE = {"PIP_NO_INDEX": "1", "npm_config_offline": "true"}
@@ -89,8 +90,12 @@ class Surroundings:
 
 
 def inherited() -> dict[str, str]:
-    """The few variables of the server's environment a command may know: certificates and the time zone."""
-    return {name: os.environ[name] for name in PASSED if name in os.environ}
+    """The few variables of the server's environment a command may know: certificates it can see, and the time zone."""
+    return {
+        name: value
+        for name in PASSED
+        if (value := os.environ.get(name)) and (name == "TZ" or _under(value, [*SYSTEM, *CERTIFICATES]))
+    }
 
 
 def spec_for(command: Command, *, level: Level, surroundings: Surroundings) -> Spec:
@@ -113,7 +118,7 @@ def spec_for(command: Command, *, level: Level, surroundings: Surroundings) -> S
         closed_ports=list(surroundings.closed_ports),
         binds=binds,
         mounts=list(_MOUNTS),
-        masks=_masks((*surroundings.hidden, *command.hidden), visible),
+        masks=_masks((*surroundings.hidden, *command.hidden), binds),
         links={top: os.readlink(top) for top in TOPS if os.path.islink(top)} | _LINKS,
         files=dict(_FILES),
         limits=_rlimits(command.limits),
@@ -139,10 +144,15 @@ def _system_binds(toolchain: tuple[Path, ...]) -> list[Bind]:
     return binds
 
 
-def _masks(hidden: tuple[Path, ...], visible: list[str]) -> list[str]:
-    """Hidden folders that a bound folder would show. The launcher program covers them."""
-    real = (os.path.realpath(path) for path in hidden)
-    return [path for path in real if _under(path, visible)]
+def _masks(hidden: tuple[Path, ...], binds: list[Bind]) -> list[str]:
+    """Where a bound folder would show what is hidden, in the command's own paths; the launcher program covers it."""
+    real = [os.path.realpath(path) for path in hidden]
+    return [
+        target + path.removeprefix(source)
+        for path in real
+        for source, target, _, _, _ in binds
+        if _under(path, [source])
+    ]
 
 
 def _environment(command: Command, *, level: Level, visible: list[str], surroundings: Surroundings) -> dict[str, str]:

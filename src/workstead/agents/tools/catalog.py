@@ -1,10 +1,11 @@
 """The catalogue of tools: one printed table from a tool's name to how it is built for a node task."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from workstead import errors
-from workstead.agents.tools import activate, cards, files, processes, searches
+from workstead.agents.models.shape import ToolSchema
+from workstead.agents.tools import activate, cards, files, processes, result, searches
 from workstead.agents.tools.tool import Tool
 from workstead.agents.tools.workbench import Workbench
 from workstead.work.workflow.graph import AgentSpec
@@ -50,6 +51,11 @@ def build(bench: Workbench) -> Mapping[str, Tool]:
     if strange:
         raise errors.invalid("tool_unknown", f"{bench.spec.name} lists {', '.join(strange)}, which is no tool.")
     return {name: BUILDERS[name](bench) for name in bench.spec.tools}
+
+
+def schemas(bench: Workbench, outcomes: Sequence[str]) -> tuple[ToolSchema, ...]:
+    """The tools as the model sees them at a node with these outcomes: the agent's own, then `emit_result`."""
+    return (*(one.schema for one in build(bench).values()), result.schema(outcomes))
 
 
 def operations(spec: AgentSpec) -> frozenset[str]:

@@ -1,12 +1,11 @@
 """`emit_result`: how an agent ends its node; its schema for one node, and the strict reading of its arguments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workstead import errors
 from workstead.agents.models.shape import ToolSchema
 from workstead.agents.tools import arguments
-from workstead.agents.tools.tool import Acted, CallSite, Tool
 from workstead.kernel.canonical import Json
 from workstead.work.workflow.graph import EMIT_RESULT, MAX_SUMMARY_CHARS
 
@@ -29,15 +28,6 @@ class Correction:
     """Why it was not taken, as a sentence the agent can act on."""
 
     sentence: str
-
-
-def tool(outcomes: Sequence[str]) -> Tool:
-    """The tool to list; the turn loop judges its calls itself and never runs its act."""
-
-    async def act(_site: CallSite, _given: Mapping[str, object]) -> Acted:
-        raise errors.invalid("result_misplaced", f"{EMIT_RESULT} ends a step; it is no call among others.")
-
-    return Tool(schema=schema(outcomes), act=act)
 
 
 def schema(outcomes: Sequence[str]) -> ToolSchema:

@@ -1,10 +1,10 @@
-"""The first schema: kernel, accounts and work.
+"""The first schema: every package's tables.
 
-Until the first release this revision grows with every package's tables; from then on a change is a new revision.
+Until the first release this revision grows with them; from then on a change is a new revision.
 """
 
 from alembic import op
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Text
+from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Text, text
 
 revision = "0001"
 down_revision = None
@@ -13,208 +13,424 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make every table; each package's part is a copy of its `tables.py`."""
-    _kernel()
-    _accounts()
-    _work()
+    """Make every table; each part is a copy of a package's `tables.py`."""
+    _kernel_scope()
+    _kernel_feed()
+    _accounts_person()
+    _accounts_agent_grant()
+    _work_card()
+    _work_configuration()
+    _agents_conversation()
+    _agents_exchange_end()
+    _jobs()
+    _runs_run()
+    _runs_node_result()
 
 
-def _kernel() -> None:
+def _kernel_scope() -> None:
     op.create_table(
         "scope",
-        Column("id", Text, primary_key=True),
-        Column("seq", BigInteger, nullable=False),
+        _text("id"),
+        _number("seq"),
+        PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "receipt",
-        Column("subject", Text, nullable=False),
-        Column("operation", Text, nullable=False),
-        Column("request_id", Text, nullable=False),
-        Column("digest", Text, nullable=False),
-        Column("scope", Text),
-        Column("change_id", Text, nullable=False),
-        Column("at", Text, nullable=False),
-        Column("answer", Text),
-        Column("answer_id", Text),
-        Column("answer_revision", BigInteger),
+        _text("subject"),
+        _text("operation"),
+        _text("request_id"),
+        _text("digest"),
+        _optional_text("scope"),
+        _text("change_id"),
+        _text("at"),
+        _optional_text("answer"),
+        _optional_text("answer_id"),
+        _optional_number("answer_revision"),
         PrimaryKeyConstraint("subject", "operation", "request_id"),
         Index("receipt_at", "at"),
     )
     op.create_table(
         "version",
-        Column("document", Text, nullable=False),
-        Column("number", BigInteger, nullable=False),
-        Column("revision", BigInteger, nullable=False),
-        Column("at", Text, nullable=False),
-        Column("author", Text, nullable=False),
-        Column("change", Text, nullable=False),
-        Column("changed", Text, nullable=False),
-        Column("change_id", Text, nullable=False),
-        Column("previous", BigInteger),
-        Column("sha256", Text, nullable=False),
-        Column("body", Text, nullable=False),
+        _text("document"),
+        _number("number"),
+        _number("revision"),
+        _text("at"),
+        _text("author"),
+        _text("change"),
+        _text("changed"),
+        _text("change_id"),
+        _optional_number("previous"),
+        _text("sha256"),
+        _text("body"),
         PrimaryKeyConstraint("document", "number"),
     )
     op.create_table(
         "head",
-        Column("document", Text, primary_key=True),
-        Column("scope", Text, nullable=False),
-        Column("head_id", Text, nullable=False),
-        Column("revision", BigInteger, nullable=False),
-        Column("version", BigInteger),
-        Column("at", Text, nullable=False),
+        _text("document"),
+        _text("scope"),
+        _text("head_id"),
+        _number("revision"),
+        _optional_number("version"),
+        _text("at"),
+        PrimaryKeyConstraint("document"),
     )
+
+
+def _kernel_feed() -> None:
     op.create_table(
         "feed",
-        Column("scope", Text, nullable=False),
-        Column("seq", BigInteger, nullable=False),
-        Column("at", Text, nullable=False),
-        Column("event", Text, nullable=False),
-        Column("topic", Text, nullable=False),
-        Column("revision", BigInteger),
-        Column("change_id", Text, nullable=False),
+        _text("scope"),
+        _number("seq"),
+        _text("at"),
+        _text("event"),
+        _text("topic"),
+        _optional_number("revision"),
+        _text("change_id"),
         PrimaryKeyConstraint("scope", "seq"),
     )
     op.create_table(
         "evidence",
-        Column("id", Text, primary_key=True),
-        Column("scope", Text, nullable=False),
-        Column("lane", Text, nullable=False),
-        Column("at", Text, nullable=False),
-        Column("event", Text, nullable=False),
-        Column("actor", Text, nullable=False),
-        Column("subject", Text, nullable=False),
-        Column("detail", Text, nullable=False),
+        _text("id"),
+        _text("scope"),
+        _text("lane"),
+        _text("at"),
+        _text("event"),
+        _text("actor"),
+        _text("subject"),
+        _text("detail"),
+        PrimaryKeyConstraint("id"),
         Index("evidence_lane", "scope", "lane", "id"),
     )
     op.create_table(
         "effect",
-        Column("id", Text, primary_key=True),
-        Column("scope", Text, nullable=False),
-        Column("kind", Text, nullable=False),
-        Column("subject", Text, nullable=False),
-        Column("boot_id", Text, nullable=False),
-        Column("digest", Text, nullable=False),
-        Column("claimed_at", Text, nullable=False),
-        Column("deadline_at", Text, nullable=False),
+        _text("id"),
+        _text("scope"),
+        _text("kind"),
+        _text("subject"),
+        _text("boot_id"),
+        _text("digest"),
+        _text("claimed_at"),
+        _text("deadline_at"),
+        PrimaryKeyConstraint("id"),
         Index("effect_scope", "scope", "id"),
     )
     op.create_table(
         "effect_end",
-        Column("effect_id", Text, primary_key=True),
-        Column("outcome", Text, nullable=False),
-        Column("at", Text, nullable=False),
-        Column("boot_id", Text, nullable=False),
+        _text("effect_id"),
+        _text("outcome"),
+        _text("at"),
+        _text("boot_id"),
+        PrimaryKeyConstraint("effect_id"),
     )
 
 
-def _accounts() -> None:
+def _accounts_person() -> None:
     op.create_table(
         "person",
-        Column("id", Text, primary_key=True),
-        Column("name", Text, nullable=False),
-        Column("operator", BigInteger, nullable=False),
-        Column("created_at", Text, nullable=False),
-        Column("suspended_at", Text),
+        _text("id"),
+        _text("name"),
+        _number("operator"),
+        _text("created_at"),
+        _optional_text("suspended_at"),
+        PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "credential",
-        Column("digest", Text, primary_key=True),
-        Column("kind", Text, nullable=False),
-        Column("person_id", Text, nullable=False),
-        Column("created_at", Text, nullable=False),
-        Column("expires_at", Text, nullable=False),
-        Column("ended_at", Text),
+        _text("digest"),
+        _text("kind"),
+        _text("person_id"),
+        _text("created_at"),
+        _text("expires_at"),
+        _optional_text("ended_at"),
+        PrimaryKeyConstraint("digest"),
     )
     op.create_table(
         "project",
-        Column("id", Text, primary_key=True),
-        Column("slug", Text, nullable=False, unique=True),
-        Column("name", Text, nullable=False),
-        Column("folder", Text, nullable=False, unique=True),
-        Column("owner_id", Text, nullable=False),
-        Column("created_at", Text, nullable=False),
+        _text("id"),
+        _unique_text("slug"),
+        _text("name"),
+        _unique_text("folder"),
+        _text("owner_id"),
+        _text("created_at"),
+        PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "share",
-        Column("project_id", Text, nullable=False),
-        Column("person_id", Text, nullable=False),
-        Column("role", Text, nullable=False),
-        Column("at", Text, nullable=False),
+        _text("project_id"),
+        _text("person_id"),
+        _text("role"),
+        _text("at"),
         PrimaryKeyConstraint("project_id", "person_id"),
     )
+
+
+def _accounts_agent_grant() -> None:
     op.create_table(
         "agent_grant",
-        Column("id", Text, primary_key=True),
-        Column("project_id", Text, nullable=False),
-        Column("run_id", Text, nullable=False),
-        Column("activation_id", Text, nullable=False),
-        Column("card_id", Text, nullable=False),
-        Column("agent", Text, nullable=False),
-        Column("person_id", Text, nullable=False),
-        Column("operations", Text, nullable=False),
-        Column("opened_at", Text, nullable=False),
-        Column("ended_at", Text),
+        _text("id"),
+        _text("project_id"),
+        _text("run_id"),
+        _text("activation_id"),
+        _text("card_id"),
+        _text("agent"),
+        _text("person_id"),
+        _text("operations"),
+        _text("opened_at"),
+        _optional_text("ended_at"),
+        PrimaryKeyConstraint("id"),
+        Index("agent_grant_activation", "activation_id", "ended_at"),
         Index("agent_grant_run", "run_id", "ended_at"),
     )
 
 
-def _work() -> None:
+def _work_card() -> None:
     op.create_table(
         "card",
-        Column("project_id", Text, nullable=False),
-        Column("card_id", Text, nullable=False),
-        Column("parent_id", Text),
-        Column("position", BigInteger, nullable=False),
-        Column("type", Text, nullable=False),
-        Column("title", Text, nullable=False),
-        Column("status", Text, nullable=False),
-        Column("priority", BigInteger, nullable=False),
-        Column("urgency", Text, nullable=False),
-        Column("depends_on", Text, nullable=False),
-        Column("status_text", Text),
-        Column("revision", BigInteger, nullable=False),
-        Column("updated_at", Text, nullable=False),
-        Column("deleted", BigInteger, nullable=False),
+        _text("project_id"),
+        _text("card_id"),
+        _optional_text("parent_id"),
+        _number("position"),
+        _text("type"),
+        _text("title"),
+        _text("status"),
+        _number("priority"),
+        _text("urgency"),
+        _text("depends_on"),
+        _optional_text("status_text"),
+        _number("revision"),
+        _text("updated_at"),
+        _number("deleted"),
         PrimaryKeyConstraint("project_id", "card_id"),
         Index("card_children", "project_id", "parent_id", "position"),
         Index("card_status", "project_id", "status"),
     )
     op.create_table(
         "record",
-        Column("project_id", Text, nullable=False),
-        Column("card_id", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("accepted", BigInteger, nullable=False),
-        Column("baseline", Text),
-        Column("draft", Text),
-        Column("draft_version", BigInteger),
-        Column("draft_target", BigInteger),
-        Column("opened_at", Text),
+        _text("project_id"),
+        _text("card_id"),
+        _text("name"),
+        _number("accepted"),
+        _optional_text("baseline"),
+        _optional_text("draft"),
+        _optional_number("draft_version"),
+        _optional_number("draft_target"),
+        _optional_text("opened_at"),
         PrimaryKeyConstraint("project_id", "card_id", "name"),
     )
     op.create_table(
         "notification",
-        Column("id", Text, primary_key=True),
-        Column("project_id", Text, nullable=False),
-        Column("card_id", Text, nullable=False),
-        Column("content", Text, nullable=False),
-        Column("source", Text, nullable=False),
-        Column("created_at", Text, nullable=False),
-        Column("removed_at", Text),
+        _text("id"),
+        _text("project_id"),
+        _text("card_id"),
+        _text("content"),
+        _text("source"),
+        _text("created_at"),
+        _optional_text("removed_at"),
+        PrimaryKeyConstraint("id"),
         Index("notification_card", "project_id", "card_id", "removed_at"),
     )
+
+
+def _work_configuration() -> None:
     op.create_table(
         "configuration",
-        Column("digest", Text, primary_key=True),
-        Column("sources", Text, nullable=False),
-        Column("at", Text, nullable=False),
+        _text("digest"),
+        _text("sources"),
+        _text("at"),
+        PrimaryKeyConstraint("digest"),
     )
     op.create_table(
         "configuration_trust",
-        Column("project_id", Text, nullable=False),
-        Column("digest", Text, nullable=False),
-        Column("person", Text, nullable=False),
-        Column("at", Text, nullable=False),
+        _text("project_id"),
+        _text("digest"),
+        _text("person"),
+        _text("at"),
         PrimaryKeyConstraint("project_id", "digest"),
     )
+
+
+def _agents_conversation() -> None:
+    op.create_table(
+        "conversation",
+        _text("id"),
+        _text("project_id"),
+        _text("card_id"),
+        _text("agent"),
+        _text("started_at"),
+        _number("segment"),
+        _number("rows"),
+        _number("answer_row"),
+        PrimaryKeyConstraint("id"),
+        Index("conversation_card", "project_id", "card_id"),
+    )
+    op.create_table(
+        "conversation_row",
+        _text("conversation_id"),
+        _number("number"),
+        _number("segment"),
+        _text("kind"),
+        _text("role"),
+        _text("at"),
+        _text("activation_id"),
+        _optional_text("input_id"),
+        _optional_text("call_id"),
+        _optional_text("tool"),
+        _text("content"),
+        PrimaryKeyConstraint("conversation_id", "number"),
+    )
+    op.create_table(
+        "exchange",
+        _text("id"),
+        _text("conversation_id"),
+        _text("activation_id"),
+        _text("effect_id"),
+        _number("segment"),
+        _number("first_row"),
+        _number("last_row"),
+        _text("provider"),
+        _text("model"),
+        _text("prefix_digest"),
+        _text("tools_digest"),
+        _number("request_bytes"),
+        _text("at"),
+        PrimaryKeyConstraint("id"),
+        Index("exchange_conversation", "conversation_id", "id"),
+    )
+
+
+def _agents_exchange_end() -> None:
+    op.create_table(
+        "exchange_end",
+        _text("exchange_id"),
+        _text("ended"),
+        _optional_text("finish"),
+        _optional_text("failure"),
+        _optional_number("input_tokens"),
+        _optional_number("output_tokens"),
+        _text("at"),
+        PrimaryKeyConstraint("exchange_id"),
+    )
+    op.create_table(
+        "process",
+        _text("id"),
+        _text("project_id"),
+        _text("card_id"),
+        _text("activation_id"),
+        _text("command"),
+        _text("cwd"),
+        _number("pid"),
+        _number("start_ticks"),
+        _text("boot_id"),
+        _text("started_at"),
+        PrimaryKeyConstraint("id"),
+        Index("process_card", "project_id", "card_id", "id"),
+    )
+    op.create_table(
+        "process_end",
+        _text("process_id"),
+        _text("kind"),
+        _optional_number("code"),
+        _optional_number("signal"),
+        _number("stdout_bytes"),
+        _number("stderr_bytes"),
+        _number("stdout_complete"),
+        _number("stderr_complete"),
+        _text("at"),
+        PrimaryKeyConstraint("process_id"),
+    )
+
+
+def _jobs() -> None:
+    op.create_table(
+        "lease",
+        _text("name"),
+        _text("owner"),
+        _number("fence"),
+        _text("until"),
+        PrimaryKeyConstraint("name"),
+    )
+
+
+def _runs_run() -> None:
+    op.create_table(
+        "run",
+        _text("id"),
+        _text("project_id"),
+        _text("state"),
+        _text("wanted"),
+        _text("person_id"),
+        _text("person"),
+        _text("configuration"),
+        _number("fence"),
+        _text("created_at"),
+        _optional_text("ended_at"),
+        _optional_text("ending"),
+        _optional_text("reason"),
+        _optional_text("notice"),
+        PrimaryKeyConstraint("id"),
+        Index(
+            "run_live",
+            "project_id",
+            unique=True,
+            sqlite_where=text("ended_at IS NULL"),
+            postgresql_where=text("ended_at IS NULL"),
+        ),
+        Index("run_project", "project_id", "id"),
+    )
+    op.create_table(
+        "activation",
+        _text("id"),
+        _text("run_id"),
+        _text("project_id"),
+        _text("card_id"),
+        _optional_text("parent_id"),
+        _text("entry"),
+        _optional_text("direction"),
+        _text("opened_at"),
+        _optional_text("closed_at"),
+        _optional_text("ending"),
+        PrimaryKeyConstraint("id"),
+        Index("activation_card", "project_id", "card_id", "id"),
+        Index("activation_run", "run_id", "closed_at"),
+    )
+    op.create_table(
+        "node_visit",
+        _text("activation_id"),
+        _number("ordinal"),
+        _text("node"),
+        _text("executor"),
+        _text("entered_at"),
+        PrimaryKeyConstraint("activation_id", "ordinal"),
+    )
+
+
+def _runs_node_result() -> None:
+    op.create_table(
+        "node_result",
+        _text("activation_id"),
+        _number("ordinal"),
+        _text("outcome"),
+        _text("summary"),
+        _text("at"),
+        PrimaryKeyConstraint("activation_id", "ordinal"),
+    )
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+def _optional_text(name: str) -> Column[str]:
+    return Column(name, Text)
+
+
+def _unique_text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, unique=True)
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False)
+
+
+def _optional_number(name: str) -> Column[int]:
+    return Column(name, BigInteger)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from workstead import errors
+from workstead.kernel.canonical import Json
 from workstead.work import yaml_source
 from workstead.work.workflow import grammar
 
@@ -117,6 +118,10 @@ class At:
             return []
         return [At(item, f"{self.path}[{i}]", self._problems) for i, item in enumerate(self._node.items)]
 
+    def plain(self) -> Json:
+        """Everything here as plain values, nothing replaced: for what is data to its reader."""
+        return _plain(self._node)
+
     def find(self, *keys: str | int) -> "At":
         """The place that these keys lead to, or the last one on the way that is there; records nothing."""
         at = self
@@ -135,6 +140,10 @@ class At:
     def holds_mapping(self) -> bool:
         """Whether this is a mapping."""
         return isinstance(self._node, yaml_source.Mapped)
+
+    def holds_list(self) -> bool:
+        """Whether this is a list."""
+        return isinstance(self._node, yaml_source.Listing)
 
     def text(self, *, max_bytes: int = _MAX_TEXT_BYTES) -> str:
         """A text with something in it."""
@@ -238,6 +247,14 @@ class At:
             and "${" in self._node.text
             and any(issue.path == self.where for issue in self._problems.issues)
         )
+
+
+def _plain(node: yaml_source.Node) -> Json:
+    if isinstance(node, yaml_source.Scalar):
+        return node.value
+    if isinstance(node, yaml_source.Listing):
+        return [_plain(item) for item in node.items]
+    return {entry.key: _plain(entry.value) for entry in node.entries}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,0 +1,1 @@
+"""A small ledger of things to pay."""

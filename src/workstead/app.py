@@ -1,0 +1,355 @@
+"""The composition root: every part of the server built by hand, in order; tests use it too.
+
+`python -m workstead.app` runs the server. The command line starts it that way, so that it stays light itself.
+"""
+
+import contextlib
+import errno
+import os
+import pwd
+import shlex
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import structlog
+import uvicorn
+
+from workstead import errors, instance, logs, settings
+from workstead.accounts import authority, first_start, projects
+from workstead.accounts import operations as accounts
+from workstead.accounts.projects import Project
+from workstead.clock import Clock, SystemClock, iso
+from workstead.doors.control import Control
+from workstead.doors.watch import ServerFacts, Watch
+from workstead.doors.web import routes
+from workstead.jobs import periodic
+from workstead.kernel import receipts, scopes
+from workstead.kernel.access import Agent, Caller, ControlProof
+from workstead.kernel.canonical import Json
+from workstead.kernel.effects import Effects
+from workstead.kernel.feed import Wakes
+from workstead.kernel.operations import Operations
+from workstead.kernel.redaction import Redactor
+from workstead.kernel.store import Durability, Store
+from workstead.kernel.transaction import Tx
+from workstead.migrations import schema
+from workstead.runs import operations as run_operations
+from workstead.runs import playing, runs
+from workstead.runs.supervisor import Supervisor
+from workstead.settings import Settings
+from workstead.work import configurations, setup
+from workstead.work import operations as work
+from workstead.work.workflow.graph import Configuration
+from workstead.workspace import folders
+from workstead.workspace.launcher import Launcher
+from workstead.workspace.spec import Level
+
+Service = Callable[[], Coroutine[Any, Any, None]]
+"""Something that lives as long as the server, in its task group; its failure ends the server."""
+
+_GRACE_S = 3
+_SWEEP_S = 3600.0
+_LOG = structlog.get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class App:
+    """One built server. services: live while it serves."""
+
+    settings: Settings
+    clock: Clock
+    facts: ServerFacts
+    lock: instance.Lock
+    listening: socket.socket
+    store: Store
+    wakes: Wakes
+    operations: Operations
+    effects: Effects
+    launcher: Launcher
+    control: Control
+    web: routes.Web
+    supervisor: Supervisor
+    watch: Watch
+    services: tuple[Service, ...]
+
+    def close(self) -> None:
+        """Let go of everything, the lock last."""
+        self.listening.close()
+        self.store.close()
+        (self.settings.data_folder / instance.CONTROL).unlink(missing_ok=True)
+        self.lock.release()
+
+
+def build(chosen: Settings, *, clock: Clock | None = None) -> App:
+    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no."""
+    clock = clock or SystemClock()
+    folder = instance.open_folder(chosen.data_folder)
+    with contextlib.ExitStack() as undo:
+        lock = instance.take_lock(folder)
+        undo.callback(lock.release)
+        listening = _listen(chosen.host, chosen.port)
+        undo.callback(listening.close)
+        facts = ServerFacts(
+            boot_id=clock.new_id(),
+            pid=os.getpid(),
+            version=instance.VERSION,
+            host=chosen.host,
+            port=listening.getsockname()[1],
+            started_at=iso(clock.now()),
+        )
+        lock.tell(boot_id=facts.boot_id, host=facts.host, port=facts.port)
+        schema.prepare(folder / instance.DATABASE)
+        store = Store(folder / instance.DATABASE, durability=Durability(chosen.durability))
+        undo.callback(store.close)
+        app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store)
+        undo.pop_all()
+    return app
+
+
+async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[None]] | None = None) -> None:
+    """Serve until `stop` is set, then end everything and close the app. started: awaited once pages can be reached."""
+    server = _Server(app.web)
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+        await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
+        await app.supervisor.recover()
+        async with anyio.create_task_group() as group:
+            for service in app.services:
+                group.start_soon(service)
+            group.start_soon(app.control.serve, instance.bind_control(app.settings.data_folder))
+            group.start_soon(_stop, stop, app, server)
+            group.start_soon(_when_up, server, started)
+            await server.serve(sockets=[app.listening])
+            group.cancel_scope.cancel()
+    finally:
+        app.close()
+
+
+def main() -> None:
+    """Run the server until it is told to stop; exit code 1 with one sentence when it cannot start."""
+    os.umask(0o077)
+    try:
+        chosen = settings.load(os.environ)
+        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor())
+        app = build(chosen)
+    except errors.Refusal as refusal:
+        print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
+        sys.exit(1)
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
+
+
+def _assemble(
+    chosen: Settings, *, clock: Clock, facts: ServerFacts, lock: instance.Lock, listening: socket.socket, store: Store
+) -> App:
+    wakes = Wakes()
+    redactor = Redactor()
+    launcher = Launcher(
+        floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
+    )
+    table = (
+        *accounts.OPERATIONS,
+        *work.operations(
+            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
+        ),
+        *run_operations.OPERATIONS,
+    )
+    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
+    effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    supervisor = Supervisor(
+        effects=effects,
+        operations=operations,
+        wakes=wakes,
+        launcher=launcher,
+        redactor=redactor,
+        transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
+    )
+    watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
+    control = Control(
+        operations=operations,
+        watch=watch,
+        facts=facts,
+        redactor=redactor,
+        doctor=partial(_doctor, launcher, chosen),
+        procedures={"initialise": partial(setup.initialise, operations)},
+    )
+    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
+    return App(
+        settings=chosen,
+        clock=clock,
+        facts=facts,
+        lock=lock,
+        listening=listening,
+        store=store,
+        wakes=wakes,
+        operations=operations,
+        effects=effects,
+        launcher=launcher,
+        control=control,
+        web=web,
+        supervisor=supervisor,
+        watch=watch,
+        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handlers, which would fight ours."""
+
+    def __init__(self, web: routes.Web) -> None:
+        super().__init__(
+            uvicorn.Config(
+                web,
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_GRACE_S,
+            )
+        )
+        self.up = anyio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets=sockets)
+        self.up.set()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as failed:
+        listening.close()
+        if failed.errno != errno.EADDRINUSE:
+            message = f"The address {host}:{port} cannot be used: {failed.strerror}."
+            raise errors.unavailable("address_unusable", message) from None
+        message = f"Port {port} of {host} is in use; stop what uses it or choose another with WORKSTEAD_PORT."
+        raise errors.conflict("port_in_use", message) from None
+    listening.settimeout(0)
+    return listening
+
+
+def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
+    """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
+    if isinstance(caller, Agent):
+        run = runs.read(tx, caller.run_id)
+        if run is not None:
+            return configurations.load(tx, run.configuration)
+    return configurations.load_trusted(tx, project)
+
+
+async def _stop(stop: anyio.Event, app: App, server: _Server) -> None:
+    await stop.wait()
+    app.web.ending.set()
+    server.should_exit = True
+
+
+async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | None) -> None:
+    await server.up.wait()
+    if started is not None:
+        await started()
+
+
+async def _self_test(launcher: Launcher) -> None:
+    """Try the isolation once on a folder of our own, so that it is known before the first command."""
+    with tempfile.TemporaryDirectory(prefix="workstead-self-test-") as name:
+        try:
+            folders.prepare(Path(name))
+            report = await launcher.probe(Path(name))
+        except errors.Refusal as refusal:
+            _LOG.warning("isolation self-test refused", reason=refusal.message)
+            return
+    _LOG.info("isolation self-test", isolation=report.level.value, took_ms=report.took_ms)
+
+
+async def _sweeps(effects: Effects, clock: Clock) -> None:
+    """Forget what is kept for a time only (docs/configuration.md, "Kept for")."""
+
+    async def receipts_out() -> None:
+        before = iso(clock.now() - timedelta(days=receipts.KEPT_DAYS))
+        await effects.settle(scopes.INSTANCE, lambda tx: receipts.sweep(tx, before=before))
+
+    await periodic.every(_SWEEP_S, receipts_out, name="receipts")
+
+
+def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
+    found = launcher.doctor()
+    folder = chosen.data_folder
+    disk = os.statvfs(folder)
+    return {
+        "isolation": found.level.value if found.level is not None else None,
+        "isolation_floor": found.floor.value,
+        "isolation_missing": list(found.missing),
+        "isolation_refused": {level.value: why for level, why in found.refused.items()},
+        "kernel": found.kernel,
+        "python": sys.version.split()[0],
+        "data_folder": str(folder),
+        "database_bytes": (folder / instance.DATABASE).stat().st_size,
+        "free_bytes": disk.f_bavail * disk.f_frsize,
+        "durability": chosen.durability,
+    }
+
+
+async def _run(app: App, folder: Path | None) -> None:
+    stop = anyio.Event()
+
+    async def started() -> None:
+        link = await app.control.sign_in_link(ControlProof(uid=os.geteuid()))
+        lines = [f"Workstead is at {app.facts.address}", f"Sign in: {link['link']}", *_folder_line(app, folder)]
+        print("\n".join(lines), flush=True)  # noqa: T201 - for the terminal
+        _LOG.info("serving", address=app.facts.address, data_folder=str(app.settings.data_folder))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(signals, stop)
+        await serve(app, stop=stop, started=started)
+        group.cancel_scope.cancel()
+
+
+def _folder_line(app: App, folder: Path | None) -> list[str]:
+    """Where the page of the project in a folder is, or how to make it one."""
+    if folder is None:
+        return []
+    real = str(folder.resolve())
+    found = app.store.read_here(lambda connection: projects.all_of_them(Tx(connection, clock=app.clock)))
+    slug = next((one.slug for one in found if one.folder == real), None)
+    if slug is None:
+        return [f"No project yet: workstead init {shlex.quote(str(folder))} --objective TEXT"]
+    return [f"Project: {app.facts.address}/projects/{slug}"]
+
+
+async def signals(stop: anyio.Event) -> None:
+    """Set `stop` at the first SIGINT or SIGTERM; a second one ends a server that hangs while it stops."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        await _first(received)
+        stop.set()
+        await _first(received)
+        os._exit(130)
+
+
+async def _first(received: AsyncIterator[signal.Signals]) -> None:
+    async for _ in received:
+        return
+
+
+if __name__ == "__main__":
+    main()

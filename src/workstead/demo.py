@@ -1,0 +1,219 @@
+"""The demo: the main job on a copy of an example project, by the product itself, without a key.
+
+`python -m workstead.demo [--headless] [--folder DIR]`. Headless it runs to the end and exits 0 only if the work was
+really done: the example's acceptance test failed before, the run ended done and the test passes after.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from workstead import app, errors, logs, settings
+from workstead.kernel import feed
+from workstead.kernel.access import ControlProof
+from workstead.kernel.operations import Door
+from workstead.kernel.redaction import Redactor
+from workstead.work import template
+from workstead.workspace import folders
+from workstead.workspace.files import Folder
+from workstead.workspace.spec import Command
+
+EXAMPLE = "ledger"
+WATCHABLE_PACE_MS = 1200
+
+_NOT_DONE, _REFUSED = 4, 1
+_ACCEPTANCE = ("python3", "-m", "unittest", "-q", "acceptance")
+_PROOF = ControlProof(uid=os.geteuid())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """What the summary compares: the acceptance test and every file's digest."""
+
+    passes: bool
+    last_line: str
+    files: Mapping[str, str]
+
+
+def main() -> None:
+    """Run the demo and exit as its docstring says."""
+    os.umask(0o077)
+    chosen = _arguments()
+    with tempfile.TemporaryDirectory(prefix="workstead-demo-data-") as data:
+        try:
+            code = anyio.run(_demo, chosen, Path(data), backend_options={"use_uvloop": True})
+        except errors.Refusal as refusal:
+            _say(f"workstead: {refusal.message}")
+            code = _REFUSED
+    sys.exit(code)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="workstead demo", description="The main job on a copy of an example.")
+    parser.add_argument("--headless", action="store_true", help="run to the end and exit; 0 only if the work was done")
+    parser.add_argument("--folder", type=Path, help="where the copy goes; a new temporary folder if absent")
+    return parser.parse_args()
+
+
+async def _demo(chosen: argparse.Namespace, data: Path) -> int:
+    headless: bool = chosen.headless
+    base = settings.load({**os.environ, "WORKSTEAD_PORT": "0"}, data_folder=data)
+    pace_ms = 0 if headless else max(base.practice_pace_ms, WATCHABLE_PACE_MS)
+    used = replace(base, practice_pace_ms=pace_ms, log_level="warning")
+    logs.configure(level=used.log_level, style=used.log_format, redactor=Redactor())
+    folder = _copy(chosen.folder)
+    built = app.build(used)
+    stop, started, codes = anyio.Event(), anyio.Event(), [_REFUSED]
+
+    async def serving() -> None:
+        started.set()
+
+    async def work() -> None:
+        await started.wait()
+        try:
+            codes[0] = await _work(built, folder, headless=headless)
+            if not headless:
+                _say("\nThe server stays up so that you can look around; end it with Ctrl+C.")
+                await anyio.sleep_forever()
+        finally:
+            stop.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        group.start_soon(app.signals, stop)
+        await app.serve(built, stop=stop, started=serving)
+        group.cancel_scope.cancel()
+    return codes[0]
+
+
+async def _work(built: app.App, folder: Path, *, headless: bool) -> int:
+    """From the objective to the summary; returns the exit code."""
+    began = time.monotonic()
+    folders.prepare(folder)
+    before = await _look(built, folder)
+    _say(f"Example: {EXAMPLE}, copied to {folder}")
+    _say(f"Its acceptance test before: {_verdict(before)}")
+    run = partial(built.operations.run, _PROOF, door=Door.CLI)
+    objective = (_example() / "OBJECTIVE.md").read_text()
+    title = objective.splitlines()[0].removeprefix("# ").strip()
+    made = await run(
+        "create_project",
+        {"folder": str(folder), "name": EXAMPLE.capitalize(), "title": title, "objective": objective},
+    )
+    link = await built.control.sign_in_link(_PROOF)
+    _say(f"Project: {built.facts.address}/projects/{made.slug}")
+    if not headless:
+        _say(f"Sign in and watch: {link['link']}")
+    _say(f"Isolation of commands: {(await built.launcher.probe(folder)).level.value}\n")
+    await run("start_run", {"project": made.id})
+    end = await _follow(built, made.id)
+    after = await _look(built, folder)
+    await _summary(built, made.id, before=before, after=after)
+    _say(f"\n{end.reason}")
+    took_s = time.monotonic() - began
+    _say(f"Acceptance test: {_verdict(before)} before, {_verdict(after)} after. {took_s:.1f} s, {_memory_mb():.0f} MB.")
+    done = not before.passes and after.passes and end.ending == "done"
+    return 0 if done else _NOT_DONE
+
+
+async def _follow(built: app.App, project: str) -> Any:
+    """Print what happens until the run has ended; returns the run."""
+    run = partial(built.operations.run, _PROOF, door=Door.CLI)
+    shown: dict[str, str] = {}
+    async for page in built.watch.project(_PROOF, project, after=0):
+        for row in page.rows:
+            area, _, card_id = row.topic.partition("/")
+            if area == "cards" and row.event in {feed.Event.CARD_CHANGED, feed.Event.CARD_CREATED}:
+                card = await run("get_card", {"project": project, "card_id": card_id, "section": "summary"})
+                now = f"{card.title}: {card.status}"
+                if shown.get(card_id) != now:
+                    shown[card_id] = now
+                    _say(f"{row.at[11:19]}  {now}")
+        newest = await run("get_run", {"project": project})
+        if newest.ended_at is not None:
+            return newest
+    raise AssertionError("the stream ended before the run")
+
+
+async def _summary(built: app.App, project: str, *, before: _Seen, after: _Seen) -> None:
+    """Cards with what their steps came to, commands with how they ended, files that changed."""
+    run = partial(built.operations.run, _PROOF, door=Door.CLI)
+    listed = await run("list_cards", {"project": project})
+    _say("\nCards")
+    commands: list[str] = []
+    for card in listed.cards:
+        _say(f"  {card.title}: {card.status}")
+        done = await run("list_activations", {"project": project, "card_id": card.card_id})
+        for activation in done.activations:
+            for visit in activation.visits:
+                _say(f"    {visit.node} by {visit.executor}: {visit.outcome} - {visit.summary}")
+        ran = await run("list_processes", {"project": project, "card_id": card.card_id})
+        for process in ran.processes:
+            ended = process.end.code if process.end is not None and process.end.code is not None else "?"
+            commands.append(f"  {' '.join(process.command.split())[:90]} -> exit {ended}")
+    _say("\nCommands")
+    for line in commands:
+        _say(line)
+    _say("\nChanged files")
+    for path in sorted(before.files.keys() | after.files.keys()):
+        if before.files.get(path) != after.files.get(path):
+            _say(f"  {'new' if path not in before.files else 'changed' if path in after.files else 'gone'}  {path}")
+
+
+async def _look(built: app.App, folder: Path) -> _Seen:
+    """The acceptance test, contained like any command, and the files as they are."""
+    finished = await built.launcher.run(Command(folder=folder, argv=_ACCEPTANCE), timeout_s=60)
+    said = (finished.stderr or finished.stdout).decode("utf-8", "replace").strip().splitlines()
+    with Folder(folder) as opened:
+        digests = {entry.path: opened.digest(entry.path) for entry in opened.walk() if entry.kind == "file"}
+    return _Seen(
+        passes=finished.ending.kind == "exited" and finished.ending.code == 0,
+        last_line=said[-1] if said else "",
+        files={path: digest for path, digest in digests.items() if not path.startswith(".workstead/")},
+    )
+
+
+def _copy(wanted: Path | None) -> Path:
+    source = _example()
+    folder = wanted.absolute() if wanted is not None else Path(tempfile.mkdtemp(prefix="workstead-demo-")) / EXAMPLE
+    if folder.exists():
+        raise errors.conflict("demo_folder_exists", f"{folder} is there already; name a folder that is not.")
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def _example() -> Path:
+    """The example, in an installed package or in the repository."""
+    here = Path(template.__file__).parent.parent
+    for root in (here / "examples", here.parent.parent / "examples"):
+        if (root / EXAMPLE).is_dir():
+            return root / EXAMPLE
+    raise errors.unavailable("example_missing", f"The example {EXAMPLE!r} is not installed here.")
+
+
+def _verdict(seen: _Seen) -> str:
+    return "passes" if seen.passes else f"fails ({seen.last_line})"
+
+
+def _memory_mb() -> float:
+    status = Path("/proc/self/status").read_text()
+    line = next(one for one in status.splitlines() if one.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - the demo talks to whoever watches it
+
+
+if __name__ == "__main__":
+    main()

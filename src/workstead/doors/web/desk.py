@@ -1,0 +1,90 @@
+"""The desk: what every page handler works with, one frozen value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from workstead import errors
+from workstead.doors import http
+from workstead.doors.watch import ServerFacts, Watch
+from workstead.doors.web.rendering import Renderer
+from workstead.doors.web.views import RefusedView
+from workstead.kernel.access import AnonymousProof, Proof
+from workstead.kernel.operations import Door, Operations
+
+SIGN_IN = "sign_in"
+"""The one operation for somebody who has presented nothing."""
+
+PAGES = 200
+"""How many pages of a list one page of ours shows at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What a page handler may use."""
+
+    operations: Operations
+    watch: Watch
+    facts: ServerFacts
+    renderer: Renderer
+
+    def proof(self, request: Request) -> Proof:
+        """What the request presents."""
+        return http.proof_of(request, self.facts)
+
+    async def run(self, request: Request, name: str, given: Mapping[str, object]) -> Any:
+        """Run one operation for whoever asks; the answer as plain values, as every other door gives it."""
+        proof = self.proof(request)
+        if isinstance(proof, AnonymousProof) and name != SIGN_IN:
+            raise errors.unauthenticated()
+        answer = await self.operations.run(proof, name, given, door=Door.PAGE)
+        return self.operations.table[name].adapter.dump_python(answer, mode="json")
+
+    async def all(self, request: Request, name: str, given: Mapping[str, object], *, of: str) -> list[dict[str, Any]]:
+        """Every item of a paged read, page after page; stretches of an item larger than a page are left out."""
+        items: list[dict[str, Any]] = []
+        position: str | None = None
+        for _ in range(PAGES):
+            page = await self.run(request, name, {**given, "position": position})
+            items += [item for item in page[of] if not item.keys() >= {"text", "offset", "total"}]
+            position = page["next"]
+            if position is None:
+                break
+        return items
+
+    async def me(self, request: Request) -> str:
+        """The name of whoever is signed in; raises `unauthenticated`."""
+        found = await self.run(request, "get_me", {})
+        return str(found["name"])
+
+    def has(self, name: str) -> bool:
+        """Whether pages have this operation."""
+        operation = self.operations.table.get(name)
+        return operation is not None and Door.PAGE in operation.doors
+
+    def refused(self, refusal: errors.Refusal) -> Response:
+        """A refusal as a page."""
+        view = RefusedView(
+            title="Sign in" if refusal.kind is errors.Kind.UNAUTHENTICATED else "That did not work",
+            message=refusal.message,
+            issues=refusal.issues,
+            sign_in=refusal.kind is errors.Kind.UNAUTHENTICATED,
+        )
+        response = self.renderer.page(view, status=http.status_of(refusal))
+        if refusal.kind is errors.Kind.UNAUTHENTICATED:
+            response.headers["www-authenticate"] = 'Link realm="workstead"'
+        return response
+
+
+def see(path: str) -> Response:
+    """After a change: look there."""
+    return RedirectResponse(path, status_code=303)
+
+
+def new_key() -> str:
+    """A key of one intended change, hidden in the form that makes it: a double click is one receipt."""
+    return uuid4().hex

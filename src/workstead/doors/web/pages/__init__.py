@@ -1,0 +1,1 @@
+"""Page handlers: parse, call one operation or query, render (house style, line 64)."""

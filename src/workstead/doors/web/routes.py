@@ -1,0 +1,91 @@
+"""The pages' routes: one printed table, and the application made of it."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from workstead import errors
+from workstead.doors.http import Guard
+from workstead.doors.watch import ServerFacts, Watch
+from workstead.doors.web import live, static_files
+from workstead.doors.web.desk import Desk
+from workstead.doors.web.pages import cards, projects, runs, sign_in
+from workstead.doors.web.rendering import Renderer
+from workstead.doors.web.views import RefusedView
+from workstead.kernel import scopes
+from workstead.kernel.operations import Operations
+from workstead.kernel.redaction import Redactor
+
+Handler = Callable[[Desk, Request], Awaitable[Response]]
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/", projects.index),
+    ("GET", "/sign-in", sign_in.show),
+    ("POST", "/sign-in", sign_in.spend),
+    ("POST", "/sign-out", sign_in.leave),
+    ("GET", "/projects/{slug}", projects.show),
+    ("GET", "/projects/{slug}/configuration", projects.configuration),
+    ("POST", "/projects/{slug}/configuration", projects.trust),
+    ("GET", "/projects/{slug}/cards/{card_id}", cards.show),
+    ("GET", "/projects/{slug}/cards/{card_id}/history", cards.history),
+    ("GET", "/projects/{slug}/cards/{card_id}/conversations/{agent}", cards.conversation),
+    ("POST", "/projects/{slug}/run", runs.start),
+    ("POST", "/projects/{slug}/run/pause", runs.pause),
+    ("POST", "/projects/{slug}/run/resume", runs.resume),
+    ("POST", "/projects/{slug}/run/stop", runs.stop),
+)
+
+
+class Web:
+    """The pages as one ASGI application. ending: set when the server stops, so that streams end at once."""
+
+    def __init__(self, *, operations: Operations, watch: Watch, facts: ServerFacts, redactor: Redactor) -> None:
+        self.ending = anyio.Event()
+        static = static_files.read()
+        desk = Desk(
+            operations=operations, watch=watch, facts=facts, renderer=Renderer(static=static, redactor=redactor)
+        )
+        routes = [Route(path, partial(handler, desk), methods=[method]) for method, path, handler in ROUTES]
+        routes += [
+            Route("/live", partial(live.stream, desk, ending=self.ending)),
+            Route("/static/{digest}/{name}", static.serve),
+            Route("/health", _health),
+            Route("/health/ready", partial(_ready, watch)),
+        ]
+        handlers = {errors.Refusal: partial(_refused, desk), HTTPException: partial(_not_here, desk)}
+        inner = Starlette(routes=routes, exception_handlers=handlers)
+        self._guarded = Guard(inner, facts=facts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        await self._guarded(scope, receive, send)
+
+
+async def _health(_: Request) -> Response:
+    """The process answers."""
+    return PlainTextResponse("ok\n")
+
+
+async def _ready(watch: Watch, _: Request) -> Response:
+    """The database answers too."""
+    watch.newest(scopes.INSTANCE)
+    return PlainTextResponse("ready\n")
+
+
+async def _refused(desk: Desk, _: Request, refusal: errors.Refusal) -> Response:
+    return desk.refused(refusal)
+
+
+async def _not_here(desk: Desk, _: Request, error: HTTPException) -> Response:
+    message = "There is no such page." if error.status_code == 404 else "That cannot be done here."
+    view = RefusedView(title="Not here", message=message)
+    response = desk.renderer.page(view, status=error.status_code)
+    response.headers.update(error.headers or {})
+    return response

@@ -1,0 +1,34 @@
+"""What the tests of the doors share: a server with one project."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import server
+from support.server import Running
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with the project `garden`, shared by a test file; nobody is signed in."""
+    base = tmp_path_factory.mktemp("live")
+    folder = base / "garden"
+    folder.mkdir()
+    with server.running(base / "data") as found:
+        with found.control() as control:
+            control.procedure("initialise", project(folder))
+        yield found
+
+
+@pytest.fixture
+def browser(live: Running) -> Iterator[Running]:
+    """The shared server, seen by a browser that is signed in."""
+    live.sign_in()
+    yield live
+    live.cookie = ""
+
+
+def project(folder: Path, *, objective: str = "Grow something.") -> dict[str, str]:
+    """What `workstead init` sends."""
+    return {"folder": str(folder), "name": folder.name, "title": "The garden", "objective": objective}

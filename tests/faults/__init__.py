@@ -1,0 +1,1 @@
+"""Processes that are killed at named points and at random times."""
