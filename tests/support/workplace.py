@@ -1,4 +1,4 @@
-"""A workplace for tests: the program as it is composed, one project in a real folder, and a model that says what it is told.
+"""A workplace for tests: the program as it is composed, a project in a real folder, a model that says its lines.
 
 The supervisor runs as in the server; only the model's answers come from the test, or from a practice script.
 """
@@ -19,6 +19,7 @@ from work import folder as small
 from work.office import write_folder
 from workstead import app, settings
 from workstead.accounts import first_start, projects
+from workstead.accounts.projects import Project
 from workstead.agents import conversations
 from workstead.agents.conversations import Row, RowKind
 from workstead.agents.models.shape import Answer, Call, Finish, NoTurn, Request, Transport
@@ -72,7 +73,7 @@ def activate(title: str, instructions: str = "Do it now.") -> Callable[[Request]
 
 
 class Voice:
-    """A transport that speaks the test's lines: by `node`, or `card title/node`, each line once; then it has no turn."""
+    """A transport that speaks the test's lines: by `node`, or `card title/node`, each once; then it has no turn."""
 
     def __init__(self, lines: Mapping[str, Iterable[Line]]) -> None:
         self._lines = {key: deque(each) for key, each in lines.items()}
@@ -130,7 +131,7 @@ class Workplace:
     def project_id(self) -> str:
         """The project's id."""
         found = self.look(lambda tx: projects.find(tx, self.project))
-        assert found is not None
+        assert isinstance(found, Project)
         return found.id
 
     async def ask(self, name: str, /, **fields: object) -> Any:
@@ -172,7 +173,7 @@ class Workplace:
     @property
     def newest(self) -> Run:
         """The newest run's row."""
-        return self.look(lambda tx: runs.newest(tx, self.project_id, limit=1))[0]
+        return cast("Run", self.look(lambda tx: runs.newest(tx, self.project_id, limit=1))[0])
 
     def look(self, job: Callable[[Tx], Any]) -> Any:
         """Read the database."""
@@ -237,6 +238,15 @@ class Workplace:
     def texts(self, agent: str, *kinds: RowKind, card_id: str = "project") -> list[str]:
         """The texts of rows of some kinds."""
         return [cast("dict[str, str]", row.content)["text"] for row in self.rows(agent, card_id) if row.kind in kinds]
+
+    def called(self, agent: str, card_id: str = "project") -> list[str]:
+        """The tools an agent has called, in order."""
+        return [row.tool or "" for row in self.rows(agent, card_id) if row.kind is RowKind.TOOL_CALL]
+
+    def sql(self, query: str) -> list[str]:
+        """The first column of what the database answers."""
+        with closing(sqlite3.connect(self.database)) as raw:
+            return [str(row[0]) for row in raw.execute(query)]
 
     async def shut_down(self) -> None:
         """End the serving task as a server that goes down does."""
