@@ -14,7 +14,9 @@ from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web.rendering import Renderer
 from workstead.doors.web.views import RefusedView
 from workstead.kernel.access import AnonymousProof, Proof
+from workstead.kernel.canonical import Json
 from workstead.kernel.operations import Door, Operations
+from workstead.kernel.redaction import Redactor
 
 SIGN_IN = "sign_in"
 """The one operation for somebody who has presented nothing."""
@@ -31,6 +33,11 @@ class Desk:
     watch: Watch
     facts: ServerFacts
     renderer: Renderer
+    redactor: Redactor
+
+    def redact(self, value: Json) -> Json:
+        """A JSON value that may be shown: fields with a secret's name are known as such only while it is whole."""
+        return self.redactor.tree(value).value
 
     def proof(self, request: Request) -> Proof:
         """What the request presents."""

@@ -1,12 +1,15 @@
 """Rendering: templates over declared view values; every text they print is escaped, and redacted first (S21)."""
 
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from workstead.doors.web import markdown
 from workstead.doors.web.static_files import StaticFiles
 from workstead.kernel.redaction import Redactor
 
@@ -48,6 +51,7 @@ class Renderer:
         )
         self._environment.globals["static"] = static.url
         self._environment.filters["words"] = words
+        self._environment.filters["markdown"] = partial(_markdown, redactor)
 
     def page(self, view: View, *, status: int = 200) -> HTMLResponse:
         """The whole page of a view."""
@@ -61,6 +65,12 @@ class Renderer:
 def words(value: str) -> str:
     """`needs_review` as a person reads it."""
     return value.replace("_", " ")
+
+
+def _markdown(redactor: Redactor, text: str) -> Markup:
+    # Again afterwards: escapes of Markdown can keep a secret's shape apart until it is rendered.
+    rendered = markdown.render(redactor.text(text).text)
+    return Markup(redactor.text(str(rendered)).text)  # noqa: S704 - a placeholder holds no markup
 
 
 def _names(view: "DataclassInstance") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk
-from workstead.doors.web.pages import cards, projects, runs, sign_in
+from workstead.doors.web.pages import cards, conversations, projects, runs, sign_in
 from workstead.doors.web.rendering import Renderer
 from workstead.doors.web.views import RefusedView
 from workstead.kernel import scopes
@@ -35,7 +35,10 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/projects/{slug}/configuration", projects.trust),
     ("GET", "/projects/{slug}/cards/{card_id}", cards.show),
     ("GET", "/projects/{slug}/cards/{card_id}/history", cards.history),
-    ("GET", "/projects/{slug}/cards/{card_id}/conversations/{agent}", cards.conversation),
+    ("GET", "/projects/{slug}/cards/{card_id}/history/difference", cards.difference),
+    ("GET", "/projects/{slug}/cards/{card_id}/records/{name}", cards.record),
+    ("GET", "/projects/{slug}/cards/{card_id}/records/{name}/difference", cards.record_difference),
+    ("GET", "/projects/{slug}/cards/{card_id}/conversations/{agent}", conversations.show),
     ("POST", "/projects/{slug}/run", runs.start),
     ("POST", "/projects/{slug}/run/pause", runs.pause),
     ("POST", "/projects/{slug}/run/resume", runs.resume),
@@ -49,9 +52,8 @@ class Web:
     def __init__(self, *, operations: Operations, watch: Watch, facts: ServerFacts, redactor: Redactor) -> None:
         self.ending = anyio.Event()
         static = static_files.read()
-        desk = Desk(
-            operations=operations, watch=watch, facts=facts, renderer=Renderer(static=static, redactor=redactor)
-        )
+        renderer = Renderer(static=static, redactor=redactor)
+        desk = Desk(operations=operations, watch=watch, facts=facts, renderer=renderer, redactor=redactor)
         routes = [Route(path, partial(handler, desk), methods=[method]) for method, path, handler in ROUTES]
         routes += [
             Route("/live", partial(live.stream, desk, ending=self.ending)),

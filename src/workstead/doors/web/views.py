@@ -1,8 +1,8 @@
 """What pages are given: declared values, made from what operations answer, never a row or a connection."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from markupsafe import Markup
@@ -120,82 +120,6 @@ class ConfigurationView(View):
     key: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordView:
-    """A record's text that counts now. source: accepted, draft or starter. more: it goes on past what is shown."""
-
-    name: str
-    source: str
-    text: str
-    more: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardView(View):
-    """One card. facts: names and values. conversations: the agents that have spoken on it."""
-
-    TEMPLATE: ClassVar[str] = "card.html"
-
-    slug: str
-    name: str
-    card_id: str
-    status: str
-    status_text: str | None
-    facts: tuple[tuple[str, str], ...]
-    records: tuple[RecordView, ...]
-    children: tuple[CardNode, ...]
-    conversations: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class VersionView:
-    """One version of a card in its history."""
-
-    version: int
-    at: str
-    author: str
-    change: str
-    changed: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class HistoryView(View):
-    """Every version of a card, newest first."""
-
-    TEMPLATE: ClassVar[str] = "history.html"
-
-    slug: str
-    name: str
-    card_id: str
-    versions: tuple[VersionView, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpokenView:
-    """One row of a conversation. who: agent, system or tool. kind: what sort of row. tool: which one was called or answered. text: as said."""
-
-    number: int
-    who: str
-    kind: str
-    tool: str | None
-    at: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConversationView(View):
-    """What an agent said and did on a card. next: where later rows begin; None at the end."""
-
-    TEMPLATE: ClassVar[str] = "conversation.html"
-
-    slug: str
-    name: str
-    card_id: str
-    agent: str
-    rows: tuple[SpokenView, ...]
-    next: int | None
-
-
 def chips(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     """Counts by status in a fixed order: what needs eyes first."""
     order = ("running", "blocked", "failed", "changed", "stopped", "backlog", "done", "cancelled")
@@ -220,26 +144,21 @@ def run_view(run: Mapping[str, Any] | None) -> RunView | None:
     )
 
 
-def spoken(row: Mapping[str, Any]) -> SpokenView:
-    """A conversation's row as its operation answers it."""
-    content = row["content"]
-    text = content.get("text") if isinstance(content, dict) else None
-    if row["tool"] is not None:
-        shown = content.get("arguments", content.get("result", content)) if isinstance(content, dict) else content
-        text = json.dumps(shown, ensure_ascii=False, indent=2)
-    return SpokenView(
-        number=row["number"],
-        who=row["role"],
-        kind=row["kind"],
-        tool=row["tool"],
-        at=moment(row["at"]),
-        text=text if isinstance(text, str) else json.dumps(content, ensure_ascii=False, indent=2),
-    )
-
-
 def moment(at: object) -> str:
     """A stored time as pages show it: to the minute, UTC."""
     return str(at or "")[:16].replace("T", " ")
+
+
+def duration(begun: str, ended: str | None) -> str | None:
+    """How long something took, as people say it; None while it goes on."""
+    if ended is None:
+        return None
+    took_s = (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds()
+    if took_s < 60:
+        return f"{took_s:.1f} s"
+    minutes, seconds = divmod(round(took_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
 
 
 def nested(rows: Sequence[Mapping[str, Any]]) -> tuple[CardNode, ...]:

@@ -1,126 +1,133 @@
-"""One card: its facts, children and records; its history; what an agent said on it."""
+"""One card: the cockpit, its versions, its records, and where two versions differ."""
 
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workstead import errors
-from workstead.doors.web import views
+from workstead.doors.web import card_views, place, queries, side_by_side, views
+from workstead.doors.web.card_views import CardView, ConversationLine, DifferenceView, HistoryView, RecordPageView
 from workstead.doors.web.desk import Desk
-from workstead.doors.web.views import CardView, ConversationView, HistoryView, RecordView, VersionView
 
-_FACTS = ("type", "priority", "urgency", "depends_on", "error", "completed_at", "revision", "updated_at")
+_CURRENT = "current"
 
 
 async def show(desk: Desk, request: Request) -> Response:
-    """One card."""
-    person = await desk.me(request)
-    one, of = await _project(desk, request)
-    card = await desk.run(request, "get_card", of)
-    children = await desk.all(request, "get_card", {**of, "section": "children"}, of="children")
+    """One card: what is asked, what is true, what was done, and what it belongs to."""
+    where, card, of = await place.of_card(desk, request)
+    commands = (await desk.run(request, "list_processes", of))["processes"]
     view = CardView(
         title=card["title"],
-        person=person,
-        topic=f"projects/{one['slug']}",
-        slug=one["slug"],
-        name=one["name"],
-        card_id=card["card_id"],
-        status=card["status"],
-        status_text=_said(card),
-        facts=tuple((name.replace("_", " "), _shown(name, card[name])) for name in _FACTS if card.get(name)),
+        person=where.person,
+        topic=where.topic,
+        place=where,
+        status_text=card_views.said(card),
+        facts=card_views.facts(card),
         records=await _records(desk, request, of),
-        children=views.nested(children),
+        work=card_views.work((await desk.run(request, "list_activations", of))["activations"]),
+        dependencies=tuple(card_views.dependency(one) for one in await _section(desk, request, of, "dependencies")),
+        children=views.nested(await _section(desk, request, of, "children")),
         conversations=await _speakers(desk, request, of),
+        commands=len(commands),
+        failed=sum(1 for one in commands if one["end"] and one["end"]["code"] != 0),
     )
     return desk.renderer.page(view)
 
 
 async def history(desk: Desk, request: Request) -> Response:
     """Every version of a card."""
-    person = await desk.me(request)
-    one, of = await _project(desk, request)
+    where, _, of = await place.of_card(desk, request)
     versions = await desk.all(request, "list_card_versions", of, of="versions")
     view = HistoryView(
-        title=f"History of {of['card_id']}",
-        person=person,
-        topic=f"projects/{one['slug']}",
-        slug=one["slug"],
-        name=one["name"],
-        card_id=of["card_id"],
-        versions=tuple(_version(each) for each in versions),
+        title=f"History of {where.card_id}",
+        person=where.person,
+        topic=where.topic,
+        place=where,
+        versions=tuple(card_views.version(each) for each in versions),
     )
     return desk.renderer.page(view)
 
 
-async def conversation(desk: Desk, request: Request) -> Response:
-    """What an agent said and did on a card, a page of rows at a time."""
-    person = await desk.me(request)
-    one, of = await _project(desk, request)
-    agent = request.path_params["agent"]
-    page = await desk.run(request, "read_conversation", {**of, "agent": agent, "after": _after(request)})
-    view = ConversationView(
-        title=f"{agent} on {of['card_id']}",
-        person=person,
-        topic=f"projects/{one['slug']}",
-        slug=one["slug"],
-        name=one["name"],
-        card_id=of["card_id"],
-        agent=agent,
-        rows=tuple(views.spoken(row) for row in page["rows"]),
-        next=page["next"],
+async def difference(desk: Desk, request: Request) -> Response:
+    """Where two versions of a card differ, field by field."""
+    where, _, of = await place.of_card(desk, request)
+    before, after = _two(request)
+    found = await desk.all(
+        request, "diff_card_versions", {**of, "from_version": before, "to_version": after}, of="fields"
+    )
+    view = DifferenceView(
+        title=f"What changed in {where.card_id}",
+        person=where.person,
+        topic=where.topic,
+        place=where,
+        what=where.card_id,
+        before=str(before),
+        after=str(after),
+        differences=card_views.fields(found),
+        back=f"{where.card}/history",
     )
     return desk.renderer.page(view)
 
 
-async def _project(desk: Desk, request: Request) -> tuple[dict[str, Any], dict[str, str]]:
-    slug, card_id = request.path_params["slug"], request.path_params["card_id"]
-    return await desk.run(request, "get_project", {"project": slug}), {"project": slug, "card_id": card_id}
+async def record(desk: Desk, request: Request) -> Response:
+    """A record's text that counts now, or one accepted version; and all its versions."""
+    where, _, of = await place.of_card(desk, request)
+    named = {**of, "name": request.path_params["name"]}
+    shown = queries.number(request, "version")
+    now = await desk.run(request, "read_record", named)
+    text = now if shown is None else await desk.run(request, "read_record_version", {**named, "version": shown})
+    versions = await desk.all(request, "list_record_versions", named, of="versions")
+    view = RecordPageView(
+        title=f"{now['name']} of {where.card_id}",
+        person=where.person,
+        topic=where.topic,
+        place=where,
+        record=card_views.record(now, text),
+        shown=shown,
+        versions=tuple(card_views.version(each) for each in versions),
+    )
+    return desk.renderer.page(view)
 
 
-async def _records(desk: Desk, request: Request, of: dict[str, str]) -> tuple[RecordView, ...]:
+async def record_difference(desk: Desk, request: Request) -> Response:
+    """Where two texts of a record differ, side by side."""
+    where, _, of = await place.of_card(desk, request)
+    name = request.path_params["name"]
+    before, after = _two(request)
+    wanted = {**of, "name": name, "from_version": before, "to_version": after}
+    hunks = await desk.all(request, "diff_record_versions", wanted, of="hunks")
+    view = DifferenceView(
+        title=f"What changed in {name} of {where.card_id}",
+        person=where.person,
+        topic=where.topic,
+        place=where,
+        what=name,
+        before=str(before),
+        after="what counts now" if after == _CURRENT else str(after),
+        differences=(("", side_by_side.blocks(hunks)),) if hunks else (),
+        back=f"{where.card}/records/{name}",
+    )
+    return desk.renderer.page(view)
+
+
+async def _records(desk: Desk, request: Request, of: dict[str, str]) -> tuple[card_views.RecordView, ...]:
     found = []
     for line in await desk.all(request, "list_records", of, of="records"):
         text = await desk.run(request, "read_record", {**of, "name": line["name"]})
         if text["content"]:
-            more = text["next_offset"] is not None
-            found.append(
-                RecordView(name=line["name"], source=text["source"] or "empty", text=text["content"], more=more)
-            )
-    return tuple(found)
+            found.append(card_views.record(line, text))
+    return card_views.in_order(found)
 
 
-async def _speakers(desk: Desk, request: Request, of: dict[str, str]) -> tuple[str, ...]:
-    if not desk.has("list_conversations"):
-        return ()
+async def _section(desk: Desk, request: Request, of: dict[str, str], name: str) -> list[dict[str, Any]]:
+    return await desk.all(request, "get_card", {**of, "section": name}, of=name)
+
+
+async def _speakers(desk: Desk, request: Request, of: dict[str, str]) -> tuple[ConversationLine, ...]:
     found = await desk.run(request, "list_conversations", of)
-    return tuple(one["agent"] for one in found["conversations"])
+    return tuple(ConversationLine(agent=one["agent"], rows=one["rows"]) for one in found["conversations"])
 
 
-def _version(line: dict[str, Any]) -> VersionView:
-    return VersionView(
-        version=line["version"],
-        at=views.moment(line["at"]),
-        author=line["author"]["name"],
-        change=line["change"],
-        changed=", ".join(line["changed"]),
-    )
-
-
-def _after(request: Request) -> int:
-    given = request.query_params.get("after", "0")
-    if not (given.isascii() and given.isdigit() and len(given) < 10):
-        raise errors.invalid("after_invalid", "Follow the link of the page; `after` is a row's number.")
-    return int(given)
-
-
-def _said(card: dict[str, Any]) -> str | None:
-    result = card["result"]
-    said = result["summary"] if result else card["status_text"]
-    return str(said) if said else None
-
-
-def _shown(name: str, value: object) -> str:
-    if name.endswith("_at"):
-        return views.moment(value)
-    return ", ".join(str(each) for each in value) if isinstance(value, list | tuple) else str(value)
+def _two(request: Request) -> tuple[int, int | str]:
+    after = _CURRENT if request.query_params.get("to", _CURRENT) == _CURRENT else queries.needed(request, "to")
+    return queries.needed(request, "from"), after

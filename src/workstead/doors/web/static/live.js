@@ -2,6 +2,8 @@
 // this page's own address after a hint and swapped by id. Hints carry no content, and losing one costs nothing:
 // whenever the stream opens again, everything shown is fetched.
 
+import { swap } from "./regions.js";
+
 const GATHER_MS = 80;
 const topic = document.body.dataset.topic;
 const note = document.getElementById("link-note");
@@ -56,39 +58,6 @@ async function refresh() {
       soon();
     }
   }
-}
-
-function swap(fresh) {
-  for (const old of document.querySelectorAll("[data-region]")) {
-    const now = fresh.getElementById(old.id);
-    if (!now || alike(old, now) || old.contains(editing())) continue;
-    const focused = old.contains(document.activeElement) ? document.activeElement.id : null;
-    keepOpen(old, now);
-    old.replaceWith(document.adoptNode(now));
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
-  }
-}
-
-function alike(old, now) {
-  const plain = (region) => {
-    const copy = region.cloneNode(true);
-    // A key is new in every rendering; it alone is no reason to swap.
-    for (const key of copy.querySelectorAll('input[name="key"]')) key.remove();
-    for (const kept of copy.querySelectorAll("details")) kept.removeAttribute("open");
-    return copy;
-  };
-  return plain(old).isEqualNode(plain(now));
-}
-
-function keepOpen(old, now) {
-  for (const kept of old.querySelectorAll("details[id][open]")) {
-    now.querySelector(`#${CSS.escape(kept.id)}`)?.setAttribute("open", "");
-  }
-}
-
-function editing() {
-  const active = document.activeElement;
-  return active?.matches("input:not([type=hidden]), textarea, select") ? active : null;
 }
 
 // A hidden tab holds no stream: browsers allow few connections per host.
