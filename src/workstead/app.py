@@ -42,8 +42,8 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
+from workstead.runs import capture_reads, playing, runs
 from workstead.runs import operations as run_operations
-from workstead.runs import playing, runs
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import configurations, setup
@@ -162,6 +162,7 @@ def _assemble(
             configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
         ),
         *run_operations.OPERATIONS,
+        *capture_reads.OPERATIONS,
     )
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)

@@ -113,7 +113,7 @@ class Processes:
             await stored(process_id, birth)
 
         running = await self._launcher.start(
-            command, stored=stored_as, captures=_captures(card, process_id), group=group
+            command, stored=stored_as, captures=captures(card, process_id), group=group
         )
         process = _Process(process_id=process_id, owner=owner, card=card, running=running, known=anyio.Event())
         self._processes[process_id] = process
@@ -203,6 +203,12 @@ def new_id() -> str:
     return f"proc-{secrets.token_hex(6)}"
 
 
+def captures(card: str, process_id: str) -> Captures:
+    """Where the output of a card's process is kept."""
+    place = f"{folders.WORK}/cards/{card}/processes/{process_id}"
+    return Captures(stdout_path=f"{place}/stdout.log", stderr_path=f"{place}/stderr.log")
+
+
 def _ended(running: Running, ending: Ending) -> Ended:
     return Ended(
         ending=ending,
@@ -211,11 +217,6 @@ def _ended(running: Running, ending: Ending) -> Ended:
         stdout_complete=running.stdout.complete,
         stderr_complete=running.stderr.complete,
     )
-
-
-def _captures(card: str, process_id: str) -> Captures:
-    place = f"{folders.WORK}/cards/{card}/processes/{process_id}"
-    return Captures(stdout_path=f"{place}/stdout.log", stderr_path=f"{place}/stderr.log")
 
 
 def _standing(ending: Ending | None) -> tuple[Status, int | None, str]:

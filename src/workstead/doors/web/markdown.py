@@ -36,7 +36,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     """An address inside a text means nothing relative to a page of ours."""
     if name == "href":
         return value if urlsplit(value).scheme in _SCHEMES else None
-    return value if name == "start" else None
+    return value if name in {"rel", "start"} else None
 
 
 def _lower_headings(state: StateCore) -> None:

@@ -16,7 +16,7 @@ from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk
-from workstead.doors.web.pages import cards, conversations, projects, runs, sign_in
+from workstead.doors.web.pages import cards, conversations, processes, projects, runs, sign_in
 from workstead.doors.web.rendering import Renderer
 from workstead.doors.web.views import RefusedView
 from workstead.kernel import scopes
@@ -39,6 +39,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/projects/{slug}/cards/{card_id}/records/{name}", cards.record),
     ("GET", "/projects/{slug}/cards/{card_id}/records/{name}/difference", cards.record_difference),
     ("GET", "/projects/{slug}/cards/{card_id}/conversations/{agent}", conversations.show),
+    ("GET", "/projects/{slug}/cards/{card_id}/processes", processes.show),
+    ("GET", "/projects/{slug}/cards/{card_id}/processes/{process_id}/{stream}", processes.capture),
     ("POST", "/projects/{slug}/run", runs.start),
     ("POST", "/projects/{slug}/run/pause", runs.pause),
     ("POST", "/projects/{slug}/run/resume", runs.resume),
