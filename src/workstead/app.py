@@ -175,15 +175,16 @@ def _assemble(
         transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
+    doctor = partial(_doctor, launcher, chosen)
     control = Control(
         operations=operations,
         watch=watch,
         facts=facts,
         redactor=redactor,
-        doctor=partial(_doctor, launcher, chosen),
+        doctor=doctor,
         procedures={"initialise": partial(setup.initialise, operations)},
     )
-    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
+    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=doctor)
     return App(
         settings=chosen,
         clock=clock,

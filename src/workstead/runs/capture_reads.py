@@ -34,7 +34,7 @@ class ReadCapture(ProjectRead):
 
     card_id: str = Field(description="The card it was run for.")
     process_id: str = Field(description="The process.")
-    stream: Stream = Field(default=Stream.STDOUT, strict=False, description="stdout or stderr.")
+    stream: Stream = Field(default=Stream.STDOUT, description="stdout or stderr.")
     offset: int = Field(default=0, ge=0, description="Byte to start at: `next_offset` of the stretch before.")
     limit_bytes: int = Field(default=LIMIT_BYTES, ge=64, le=LIMIT_BYTES, description="How many bytes at most.")
 

@@ -14,6 +14,7 @@ from workstead.work import (
     project_operations,
     record_operations,
     record_reads,
+    workflow_reads,
 )
 from workstead.work.rules import Rules
 from workstead.work.workflow.graph import Configuration
@@ -43,4 +44,5 @@ def operations(
         *card_reads.operations(setting),
         *card_history.OPERATIONS,
         *record_reads.OPERATIONS,
+        *workflow_reads.operations(setting),
     )

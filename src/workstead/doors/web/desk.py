@@ -1,6 +1,6 @@
 """The desk: what every page handler works with, one frozen value."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -27,13 +27,14 @@ PAGES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What a page handler may use."""
+    """What a page handler may use. doctor: what was found on this machine."""
 
     operations: Operations
     watch: Watch
     facts: ServerFacts
     renderer: Renderer
     redactor: Redactor
+    doctor: Callable[[], Mapping[str, Json]]
 
     def redact(self, value: Json) -> Json:
         """A JSON value that may be shown: fields with a secret's name are known as such only while it is whole."""

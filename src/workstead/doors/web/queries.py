@@ -5,6 +5,7 @@ from starlette.requests import Request
 from workstead import errors
 
 _DIGITS = 9
+_TEXT_CHARS = 200
 
 
 def number(request: Request, name: str) -> int | None:
@@ -23,3 +24,8 @@ def needed(request: Request, name: str) -> int:
     if found is None:
         raise errors.invalid("number_missing", f"Follow the links of the page; it has no `{name}`.")
     return found
+
+
+def text(request: Request, name: str) -> str:
+    """A short text without blanks around it; empty when it is not asked for."""
+    return request.query_params.get(name, "")[:_TEXT_CHARS].strip()

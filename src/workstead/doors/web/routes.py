@@ -1,6 +1,6 @@
 """The pages' routes: one printed table, and the application made of it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 import anyio
@@ -16,10 +16,21 @@ from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk
-from workstead.doors.web.pages import cards, conversations, processes, projects, runs, sign_in
+from workstead.doors.web.pages import (
+    cards,
+    conversations,
+    events,
+    processes,
+    projects,
+    runs,
+    settings,
+    sign_in,
+    workflows,
+)
 from workstead.doors.web.rendering import Renderer
 from workstead.doors.web.views import RefusedView
 from workstead.kernel import scopes
+from workstead.kernel.canonical import Json
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 
@@ -31,8 +42,12 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/sign-in", sign_in.spend),
     ("POST", "/sign-out", sign_in.leave),
     ("GET", "/projects/{slug}", projects.show),
-    ("GET", "/projects/{slug}/configuration", projects.configuration),
-    ("POST", "/projects/{slug}/configuration", projects.trust),
+    ("GET", "/projects/{slug}/configuration", settings.show),
+    ("POST", "/projects/{slug}/configuration", settings.trust),
+    ("GET", "/projects/{slug}/events", events.show),
+    ("GET", "/projects/{slug}/runs", runs.show),
+    ("GET", "/projects/{slug}/settings", settings.show),
+    ("GET", "/projects/{slug}/workflows/{type}", workflows.show),
     ("GET", "/projects/{slug}/cards/{card_id}", cards.show),
     ("GET", "/projects/{slug}/cards/{card_id}/history", cards.history),
     ("GET", "/projects/{slug}/cards/{card_id}/history/difference", cards.difference),
@@ -51,11 +66,21 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
 class Web:
     """The pages as one ASGI application. ending: set when the server stops, so that streams end at once."""
 
-    def __init__(self, *, operations: Operations, watch: Watch, facts: ServerFacts, redactor: Redactor) -> None:
+    def __init__(
+        self,
+        *,
+        operations: Operations,
+        watch: Watch,
+        facts: ServerFacts,
+        redactor: Redactor,
+        doctor: Callable[[], Mapping[str, Json]],
+    ) -> None:
         self.ending = anyio.Event()
         static = static_files.read()
         renderer = Renderer(static=static, redactor=redactor)
-        desk = Desk(operations=operations, watch=watch, facts=facts, renderer=renderer, redactor=redactor)
+        desk = Desk(
+            operations=operations, watch=watch, facts=facts, renderer=renderer, redactor=redactor, doctor=doctor
+        )
         routes = [Route(path, partial(handler, desk), methods=[method]) for method, path, handler in ROUTES]
         routes += [
             Route("/live", partial(live.stream, desk, ending=self.ending)),

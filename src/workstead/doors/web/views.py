@@ -53,7 +53,7 @@ class ProjectsView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class RunView:
-    """A project's live run, or its last one. state: the live state, else how it ended."""
+    """A run. state: the live state, else how it ended. notice: what was worth saying when it began. took: its time."""
 
     id: str
     state: str
@@ -61,6 +61,9 @@ class RunView:
     person: str
     at: str
     reason: str | None
+    notice: str | None = None
+    took: str | None = None
+    running: tuple[str, ...] = ()
 
     @property
     def actions(self) -> tuple[tuple[str, str], ...]:
@@ -86,40 +89,6 @@ class CardNode:
     children: tuple["CardNode", ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProjectView(View):
-    """A project's page. can_run: whether this server runs projects at all. key: names one intended change."""
-
-    TEMPLATE: ClassVar[str] = "project.html"
-
-    slug: str
-    name: str
-    status: str
-    folder: str | None
-    chips: tuple[tuple[str, int], ...]
-    run: RunView | None
-    can_run: bool
-    cards: tuple[CardNode, ...]
-    key: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConfigurationView(View):
-    """What the folder's configuration asks for, and whether it is accepted."""
-
-    TEMPLATE: ClassVar[str] = "configuration.html"
-
-    slug: str
-    name: str
-    digest: str
-    trusted: bool
-    compiles: bool
-    needs_trust: tuple[str, ...]
-    warnings: tuple[str, ...]
-    issues: tuple[errors.Issue, ...]
-    key: str
-
-
 def chips(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     """Counts by status in a fixed order: what needs eyes first."""
     order = ("running", "blocked", "failed", "changed", "stopped", "backlog", "done", "cancelled")
@@ -141,7 +110,26 @@ def run_view(run: Mapping[str, Any] | None) -> RunView | None:
         person=run.get("person") or "",
         at=moment(run.get("ended_at") or run.get("created_at")),
         reason=run.get("reason"),
+        notice=run.get("notice"),
+        took=duration(run["created_at"], run.get("ended_at")),
+        running=tuple(run.get("running") or ()),
     )
+
+
+def narrowed(rows: Sequence[Mapping[str, Any]], *, text: str, status: str) -> list[Mapping[str, Any]]:
+    """The cards that match, and those above them, so that they still stand as a tree."""
+    sought = text.casefold()
+    by_id = {row["card_id"]: row for row in rows}
+    kept: set[str] = set()
+    for row in rows:
+        fits = sought in f"{row['title']} {row['card_id']} {row['type']}".casefold()
+        if not fits or (status and row["status"] != status):
+            continue
+        one: Mapping[str, Any] | None = row
+        while one is not None and one["card_id"] not in kept:
+            kept.add(one["card_id"])
+            one = by_id.get(one["parent_id"])
+    return [row for row in rows if row["card_id"] in kept]
 
 
 def moment(at: object) -> str:

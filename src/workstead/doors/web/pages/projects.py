@@ -1,13 +1,14 @@
-"""The list of projects, a project's card tree, and its configuration."""
+"""The list of projects, and one project's run and card tree."""
 
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workstead.doors.web import forms, views
-from workstead.doors.web.desk import Desk, new_key, see
-from workstead.doors.web.views import ConfigurationView, ProjectLine, ProjectsView, ProjectView
+from workstead.doors.web import place, queries, views
+from workstead.doors.web.desk import Desk, new_key
+from workstead.doors.web.project_views import ProjectView
+from workstead.doors.web.views import ProjectLine, ProjectsView
 from workstead.work.workflow.identity import MAX_DEPTH
 
 
@@ -29,58 +30,29 @@ async def index(desk: Desk, request: Request) -> Response:
 
 
 async def show(desk: Desk, request: Request) -> Response:
-    """One project: its run and its cards."""
-    slug = request.path_params["slug"]
-    person = await desk.me(request)
-    one = await desk.run(request, "get_project", {"project": slug})
-    tree = await desk.all(request, "get_tree", {"project": slug, "depth": MAX_DEPTH}, of="cards")
+    """One project: its run and its cards, all of them or those that are sought."""
+    where, one = await place.of_project(desk, request)
+    text, status = queries.text(request, "q"), queries.text(request, "status")
+    tree = await desk.all(request, "get_tree", {"project": where.slug, "depth": MAX_DEPTH}, of="cards")
+    shown = views.narrowed(tree, text=text, status=status)
     view = ProjectView(
         title=one["title"],
-        person=person,
-        topic=f"projects/{one['slug']}",
-        slug=one["slug"],
-        name=one["name"],
-        status=one["status"],
+        person=where.person,
+        topic=where.topic,
+        place=where,
         folder=one["folder"],
+        isolation=str(desk.doctor().get("isolation") or "not tried yet"),
         chips=views.chips(one["counts"]),
-        run=views.run_view(await _last_run(desk, request, slug)),
+        run=views.run_view(await _last_run(desk, request, where.slug)),
         can_run=desk.has("start_run"),
-        cards=views.nested(tree),
+        cards=views.nested(shown),
+        text=text,
+        status=status,
+        shown=len(shown),
+        total=len(tree),
         key=new_key(),
     )
     return desk.renderer.page(view)
-
-
-async def configuration(desk: Desk, request: Request) -> Response:
-    """What the folder's configuration asks for."""
-    slug = request.path_params["slug"]
-    person = await desk.me(request)
-    one = await desk.run(request, "get_project", {"project": slug})
-    found = await desk.run(request, "get_configuration", {"project": slug})
-    view = ConfigurationView(
-        title="Configuration",
-        person=person,
-        topic=f"projects/{one['slug']}",
-        slug=one["slug"],
-        name=one["name"],
-        digest=found["digest"],
-        trusted=found["trusted"],
-        compiles=found["compiles"],
-        needs_trust=tuple(found["needs_trust"]),
-        warnings=tuple(found["warnings"]),
-        issues=tuple(found["issues"]),
-        key=new_key(),
-    )
-    return desk.renderer.page(view)
-
-
-async def trust(desk: Desk, request: Request) -> Response:
-    """Accept exactly the configuration that was shown."""
-    slug = request.path_params["slug"]
-    given = await forms.fields(request)
-    wanted = {"project": slug, "digest": forms.field(given, "digest"), "request_id": forms.field(given, "key")}
-    await desk.run(request, "trust_configuration", wanted)
-    return see(f"/projects/{slug}")
 
 
 async def _last_run(desk: Desk, request: Request, slug: str) -> dict[str, Any] | None:

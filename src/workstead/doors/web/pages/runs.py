@@ -1,10 +1,27 @@
-"""Run, pause, resume and stop as plain forms."""
+"""Run, pause, resume and stop as plain forms; and the runs there were."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workstead.doors.web import forms
+from workstead.doors.web import forms, place, queries, views
 from workstead.doors.web.desk import Desk, see
+from workstead.doors.web.project_views import RunsView
+
+
+async def show(desk: Desk, request: Request) -> Response:
+    """The project's runs, newest first."""
+    where, _ = await place.of_project(desk, request)
+    offset = queries.number(request, "offset") or 0
+    found = await desk.run(request, "list_runs", {"project": where.slug, "offset": offset})
+    view = RunsView(
+        title="Runs",
+        person=where.person,
+        topic=where.topic,
+        place=where,
+        runs=tuple(run for run in map(views.run_view, found["runs"]) if run is not None),
+        later=found["next"],
+    )
+    return desk.renderer.page(view)
 
 
 async def start(desk: Desk, request: Request) -> Response:
