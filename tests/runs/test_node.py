@@ -152,7 +152,7 @@ async def test_a_model_that_fails_fails_the_card_without_its_own_words(tmp_path:
 
 @pytest.mark.covers("W06", "W13")
 async def test_an_agent_is_told_where_it_stands_and_keeps_its_conversation(tmp_path: Path) -> None:
-    """Spec, node entry: marker, transition, and the node's own text before each call; one session per card and agent."""
+    """Spec, node entry: marker, transition, and the node's own text before each call; one session per card."""
     lines = {
         "steer": [
             [write("status.md", "One"), result("ready", "First plan.")],

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+from structlog.testing import capture_logs
 
 from work import folder as small
 from work.office import write_folder
@@ -283,9 +284,7 @@ async def opened(
 
 
 @asynccontextmanager
-async def reopened(
-    data: Path, place: Path, *, voice: Voice | None, serve: bool = True, recover: bool = True
-) -> AsyncIterator[Workplace]:
+async def reopened(data: Path, place: Path, *, voice: Voice | None, serve: bool = True) -> AsyncIterator[Workplace]:
     """The program over a data folder that is there already, as a server that starts again."""
     built = app.build(
         settings.load({"WORKSTEAD_DATA": str(data), "WORKSTEAD_PORT": "0", "WORKSTEAD_DURABILITY": "normal"})
@@ -293,13 +292,14 @@ async def reopened(
     supervisor = built.supervisor if voice is None else replace(built.supervisor, transport_of=partial(_always, voice))
     found = Workplace(app=built, supervisor=supervisor, folder=place, project="shed", voice=voice or Voice({}))
     try:
-        if serve:
-            if recover:
+        # Traces are told to the log; printing them takes longer than what is tested.
+        with capture_logs():
+            if serve:
                 await supervisor.recover()
-            async with serving(found):
+                async with serving(found):
+                    yield found
+            else:
                 yield found
-        else:
-            yield found
     finally:
         built.close()
 
