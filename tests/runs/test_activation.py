@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from runs import checks
 from support import workplace
-from support.workplace import Line, Said, Workplace, activate, call, result, write
+from support.workplace import Line, Lines, Said, Workplace, activate, call, result, write
 from workstead import errors
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Call, Request
@@ -32,7 +32,7 @@ def made(title: str, **fields: object) -> Call:
 async def test_a_child_runs_to_its_end_and_its_parent_reads_the_outcome(tmp_path: Path) -> None:
     """Spec, activation: admit, run, report; the parent's direction reaches the child byte for byte."""
     direction = "Mind the knots.\n\n  Twice."
-    lines = {"steer": [[made("Saw")], activate("Saw", direction), STUCK], "do": [DONE]}
+    lines: Lines = {"steer": [[made("Saw")], activate("Saw", direction), STUCK], "do": [DONE]}
     async with workplace.opened(tmp_path, lines=lines) as shed:
         await shed.run()
         assert shed.results("lead")[1] == {
@@ -66,7 +66,7 @@ async def test_only_a_ready_immediate_child_is_activated(tmp_path: Path) -> None
     def nail(_request: Request) -> Said:
         return [made("Nail", depends_on=["card-a"])]
 
-    lines = {"steer": [[made("Saw")], nail, wrong, activate("Saw"), activate("Nail"), STUCK], "do": [DONE, DONE]}
+    lines: Lines = {"steer": [[made("Saw")], nail, wrong, activate("Saw"), activate("Nail"), STUCK], "do": [DONE, DONE]}
     async with workplace.opened(tmp_path, lines=lines) as shed:
         await shed.run()
         results = shed.results("lead")[2:9]
@@ -81,7 +81,7 @@ async def test_only_a_ready_immediate_child_is_activated(tmp_path: Path) -> None
 @pytest.mark.covers("W05")
 async def test_a_child_that_fails_or_blocks_is_an_outcome_its_parent_goes_on_from(tmp_path: Path) -> None:
     """Spec, outcomes: blocked and failed are reported, not raised; a blocked child may be started again."""
-    lines = {
+    lines: Lines = {
         "steer": [[made("Saw")], activate("Saw"), activate("Saw"), STUCK],
         "do": [OSError("no"), DONE],
     }
@@ -189,7 +189,7 @@ def _spoil(tx: Tx, shed: Workplace) -> None:
 @pytest.mark.covers("W06")
 async def test_entries_say_how_the_card_is_met(tmp_path: Path) -> None:
     """Spec: a promptless entry contributes nothing; STOPPED contributes the fixed notice and its prompt."""
-    lines: dict[str, list[Line]] = {"steer": [[call("run_command", command="sleep 60")]]}
+    lines: Lines = {"steer": [[call("run_command", command="sleep 60")]]}
     async with workplace.opened(tmp_path, lines=lines) as shed:
         await shed.start()
         await shed.until(lambda: "run_command" in shed.called("lead"))

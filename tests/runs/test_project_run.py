@@ -8,7 +8,7 @@ import pytest
 
 from runs import checks
 from support import workplace
-from support.workplace import Line, Said, activate, call, result, write
+from support.workplace import Lines, Said, activate, call, result, write
 from workstead import errors
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Call, Request
@@ -34,7 +34,7 @@ async def refused(shed: workplace.Workplace, name: str) -> str:
 @pytest.mark.covers("W09")
 async def test_a_second_start_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     """Spec, Run: one live run per project."""
-    lines: dict[str, list[Line]] = {"steer": [[call("run_command", command="sleep 60")]]}
+    lines: Lines = {"steer": [[call("run_command", command="sleep 60")]]}
     async with workplace.opened(tmp_path, lines=lines) as shed:
         first = await shed.start()
         assert await refused(shed, "start_run") == "run_live"
@@ -93,7 +93,7 @@ async def test_people_change_cards_while_a_run_is_paused_and_not_before(tmp_path
 @pytest.mark.covers("W09")
 async def test_resume_wants_a_paused_run(tmp_path: Path) -> None:
     """Spec, Resume: a wrong state is refused with the state."""
-    lines: dict[str, list[Line]] = {"steer": [[call("run_command", command="sleep 60")]]}
+    lines: Lines = {"steer": [[call("run_command", command="sleep 60")]]}
     async with workplace.opened(tmp_path, lines=lines) as shed:
         await shed.start()
         await shed.state(State.RUNNING)
@@ -133,7 +133,7 @@ async def test_stop_leaves_nothing_alive_of_twenty_stubborn_processes(tmp_path: 
     done
     touch ready; wait; sleep 60
     """
-    lines: dict[str, list[Line]] = {
+    lines: Lines = {
         "steer": [[MADE], activate("Saw")],
         "do": [[call("run_command", command=script)]],
     }
@@ -201,7 +201,7 @@ async def test_nothing_without_a_grant_counts_after_stop_either(tmp_path: Path) 
 @pytest.mark.covers("W09", "W10")
 async def test_run_after_stop_enters_stopped_with_the_recovery_prompt(tmp_path: Path) -> None:
     """Spec, Run: only the project's own card starts, by its STOPPED entry; children stay stopped until called."""
-    lines: dict[str, list[Line]] = {
+    lines: Lines = {
         "steer": [[MADE], activate("Saw")],
         "do": [[call("run_command", command="sleep 60")]],
     }
@@ -228,13 +228,13 @@ async def test_run_after_stop_enters_stopped_with_the_recovery_prompt(tmp_path: 
 @pytest.mark.covers("W09", "K15")
 async def test_a_server_that_goes_down_contains_its_run_and_the_next_start_settles_it(tmp_path: Path) -> None:
     """Spec, application close: joined and contained; the next start recovers and starts nothing."""
-    lines: dict[str, list[Line]] = {
+    lines: Lines = {
         "steer": [[MADE], activate("Saw")],
         "do": [[call("run_command", command="touch ready; setsid sleep 36441 & sleep 36442")]],
     }
     async with workplace.opened(tmp_path, lines=lines) as shed:
         await shed.start()
-        await shed.until(lambda: (shed.folder / "ready").exists())
+        await shed.until((shed.folder / "ready").exists)
         await shed.shut_down()
         assert _alive("3644") == []
         assert shed.newest.state is State.RUNNING
