@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
-from workstead.kernel import scopes
+from workstead.jobs import periodic
+from workstead.kernel import receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
@@ -55,6 +57,7 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 """Something that lives as long as the server, in its task group; its failure ends the server."""
 
 _GRACE_S = 3
+_SWEEP_S = 3600.0
 _LOG = structlog.get_logger()
 
 
@@ -195,7 +198,7 @@ def _assemble(
         web=web,
         supervisor=supervisor,
         watch=watch,
-        services=(partial(_self_test, launcher), supervisor.serve),
+        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
     )
 
 
@@ -277,6 +280,16 @@ async def _self_test(launcher: Launcher) -> None:
             _LOG.warning("isolation self-test refused", reason=refusal.message)
             return
     _LOG.info("isolation self-test", isolation=report.level.value, took_ms=report.took_ms)
+
+
+async def _sweeps(effects: Effects, clock: Clock) -> None:
+    """Forget what is kept for a time only (docs/configuration.md, "Kept for")."""
+
+    async def receipts_out() -> None:
+        before = iso(clock.now() - timedelta(days=receipts.KEPT_DAYS))
+        await effects.settle(scopes.INSTANCE, lambda tx: receipts.sweep(tx, before=before))
+
+    await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:

@@ -120,8 +120,15 @@ class Turns:
         def claim(tx: Tx, _caller: Caller) -> _Claimed:
             return self._claim(tx, request)
 
-        async def act(_claimed: _Claimed) -> Answer:
-            return await self._transport.complete(request)
+        async def act(claimed: _Claimed) -> Answer:
+            try:
+                return await self._transport.complete(request)
+            except NoTurn:
+                raise
+            except Exception:
+                # What is recorded is the class alone; a provider's text stays in the log.
+                _log.exception("model call failed", id=claimed.input_id, agent=one.agent.name)
+                raise
 
         return await self._effects.perform(
             one.proof, one.scope, claim=claim, act=act, settle=self._record, deadline_s=MODEL_DEADLINE_S
@@ -231,10 +238,10 @@ class Turns:
         try:
             acted = await self._try(placed.call, site)
         except anyio.get_cancelled_exc_class():
-            await self._settle_once(placed, _interrupted(placed.call.name))
+            await self._settle(placed, _interrupted(placed.call.name))
             raise
         if not acted.committed:
-            await self._settle_once(placed, acted.result)
+            await self._settle(placed, acted.result)
 
     async def _try(self, call: Call, site: CallSite) -> tool.Acted:
         chosen = self._task.tools.get(call.name)
@@ -246,35 +253,26 @@ class Turns:
             raise errors.unauthenticated("This agent's activation has ended.")
         try:
             arguments = _arguments(call)
-            with anyio.fail_after(chosen.deadline_s):
+            with anyio.move_on_after(chosen.deadline_s):
                 return await chosen.act(site, arguments)
         except errors.Refusal as refusal:
             if refusal.kind is errors.Kind.UNAUTHENTICATED:
                 raise
             return tool.Acted(result=tool.refused(refusal))
-        except TimeoutError:
-            message = f"{call.name} took over {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
-            return tool.Acted(result=ToolResult(success=False, error=message, data={"outcome_unknown": True}))
         except Exception:  # noqa: BLE001 - the agent loop: a broken tool must not end the activation
             trace_id = site.call_id
             _log.exception("tool failed", tool=call.name, id=trace_id)
             message = f"{call.name} failed inside the server (id {trace_id}); try another way."
             return tool.Acted(result=ToolResult(success=False, error=message))
+        return tool.Acted(result=_late(chosen))
 
     async def _settle(self, placed: _Placed, result: ToolResult) -> None:
         await self._effects.settle(self._task.scope, lambda tx: self._append_result(tx, placed, result))
 
-    async def _settle_once(self, placed: _Placed, result: ToolResult) -> None:
-        """Settle a call unless its result was committed with its change just before the act was interrupted."""
-
-        def job(tx: Tx) -> None:
-            now = conversations.read(tx, self._task.conversation.id)
-            if now is not None and placed.row_id in {row.call_id for row in conversations.open_calls(tx, now)}:
-                self._append_result(tx, placed, result)
-
-        await self._effects.settle(self._task.scope, job)
-
     def _append_result(self, tx: Tx, placed: _Placed, result: ToolResult) -> None:
+        if conversations.answered(tx, self._task.conversation.id, placed.row_id):
+            # A cancelled or late call may have committed its result with its change: that one stands.
+            return
         row = result_row(placed.row_id, call_id=placed.call.id, name=placed.call.name, result=result)
         conversations.append(tx, self._task.conversation, [row], activation_id=self._task.activation_id)
 
@@ -351,6 +349,12 @@ def _not_last() -> ToolResult:
     return ToolResult(success=False, error=message)
 
 
+def _late(chosen: tool.Tool) -> ToolResult:
+    known = "its effect is unknown" if chosen.changes else "it changes nothing"
+    message = f"{chosen.name} took over {chosen.deadline_s:g} s and was interrupted; {known}."
+    return ToolResult(success=False, error=message, data={"outcome_unknown": True} if chosen.changes else None)
+
+
 def _not_made(name: str) -> ToolResult:
     return ToolResult(success=False, error=f"{name} was not called: the step had ended before it.")
 
@@ -362,7 +366,11 @@ def _interrupted(name: str) -> ToolResult:
 
 
 def _size(request: Request) -> int:
-    texts = len(request.instructions) + sum(
-        len(message.text) + sum(len(call.arguments) for call in message.calls) for message in request.messages
+    texts = _bytes(request.instructions) + sum(
+        _bytes(message.text) + sum(_bytes(call.arguments) for call in message.calls) for message in request.messages
     )
     return texts + sum(len(canonical.dump(dict(each.parameters))) for each in request.tools)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -80,6 +80,7 @@ class RunView:
     ended_at: str | None
     ending: Ending | None
     reason: str | None
+    notice: str | None
     running: tuple[str, ...]
 
 
@@ -379,6 +380,7 @@ def _view(tx: Tx, one: Run) -> RunView:
         ended_at=one.ended_at,
         ending=one.ending,
         reason=one.reason,
+        notice=one.notice,
         running=tuple(each.card_id for each in live),
     )
 

@@ -13,6 +13,7 @@ import structlog
 
 from workstead import errors
 from workstead.accounts import grants
+from workstead.accounts.projects import Project
 from workstead.jobs import leases
 from workstead.jobs.leases import Lease
 from workstead.kernel import faults
@@ -158,6 +159,17 @@ class ProjectRun:
 def lease_name(project_id: str) -> str:
     """The lease under which a project's run is worked on."""
     return f"run:{project_id}"
+
+
+def take_over(project: Project, *, owner: str) -> Callable[[Tx], None]:
+    """The transaction that frees the project's lease from a server that is known to be gone."""
+
+    def job(tx: Tx) -> None:
+        lease = leases.claim(tx, lease_name(project.id), owner=owner, dead=True)
+        if lease is not None:
+            leases.release(tx, lease)
+
+    return job
 
 
 def claim(run: Run, *, owner: str) -> Callable[[Tx], tuple[Run, Lease] | None]:

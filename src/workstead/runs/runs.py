@@ -46,7 +46,10 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run. person: who pressed Run. configuration: the digest pinned for it. reason: one sentence at its end."""
+    """One run. person: who pressed Run. configuration: the digest pinned for it. reason: one sentence at its end.
+
+    notice: what a person should know about how it started.
+    """
 
     id: str
     project_id: str
@@ -60,6 +63,7 @@ class Run:
     ended_at: str | None
     ending: Ending | None
     reason: str | None
+    notice: str | None
 
     @property
     def scope(self) -> str:
@@ -85,6 +89,7 @@ _COLUMNS = (
     run.c.ended_at,
     run.c.ending,
     run.c.reason,
+    run.c.notice,
 )
 _ADD = prepared(insert(run))
 _READ = prepared(select(*_COLUMNS).where(run.c.id == bindparam("k_id")))
@@ -107,6 +112,7 @@ _SAVE = prepared(
         ended_at=bindparam("ended_at"),
         ending=bindparam("ending"),
         reason=bindparam("reason"),
+        notice=bindparam("notice"),
     )
 )
 
@@ -130,6 +136,7 @@ def add(tx: Tx, project: Project, *, person: Person, configuration: str) -> Run:
         ended_at=None,
         ending=None,
         reason=None,
+        notice=None,
     )
     tx.run(
         _ADD,
@@ -145,6 +152,7 @@ def add(tx: Tx, project: Project, *, person: Person, configuration: str) -> Run:
         ended_at=None,
         ending=None,
         reason=None,
+        notice=None,
     )
     return _told(tx, made)
 
@@ -185,6 +193,12 @@ def move(tx: Tx, one: Run, state: State) -> Run:
     return save(tx, replace(fresh, state=state)) if fresh.state is not state else fresh
 
 
+def note(tx: Tx, one: Run, notice: str) -> Run:
+    """Write what a person should know about how it started."""
+    fresh = read(tx, one.id) or one
+    return save(tx, replace(fresh, notice=notice))
+
+
 def end(tx: Tx, one: Run, ending: Ending, *, reason: str) -> Run:
     """Write how it ended; what has ended is not ended again."""
     fresh = read(tx, one.id) or one
@@ -211,6 +225,7 @@ def save(tx: Tx, one: Run) -> Run:
         ended_at=one.ended_at,
         ending=one.ending.value if one.ending is not None else None,
         reason=one.reason,
+        notice=one.notice,
     )
     return _told(tx, one)
 
@@ -235,6 +250,7 @@ def _run(row: Row) -> Run:
         ended_at,
         ending,
         reason,
+        notice,
     ) = row
     return Run(
         id=cast("str", run_id),
@@ -249,4 +265,5 @@ def _run(row: Row) -> Run:
         ended_at=cast("str | None", ended_at),
         ending=Ending(cast("str", ending)) if ending is not None else None,
         reason=cast("str | None", reason),
+        notice=cast("str | None", notice),
     )

@@ -18,7 +18,7 @@ from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.transaction import Tx
-from workstead.runs import project_run, recovery, runs
+from workstead.runs import project_run, recovery, runs, uncommitted
 from workstead.runs.project_run import ProjectRun
 from workstead.runs.runs import Ending, Run
 from workstead.runs.surroundings import Gate, Surroundings
@@ -55,6 +55,8 @@ class Supervisor:
         """Settle what an earlier server left behind; called before anything is served. Starts nothing."""
         found = await self.effects.read(_with_projects)
         for project, run in found:
+            # The instance's lock says that no other server lives, so nobody has to wait until its lease runs out.
+            await self.effects.settle(project.scope, project_run.take_over(project, owner=self.owner))
             recovered = (
                 await recovery.interrupted_run(self.effects, project, run)
                 if run is not None
@@ -98,6 +100,9 @@ class Supervisor:
             root = Path(project.folder)
             folders.prepare(root)
             await self.launcher.probe(root)
+            notice = await uncommitted.notice(self.launcher, root)
+            if notice is not None:
+                await self.effects.settle(project.scope, lambda tx: runs.note(tx, run, notice))
         except errors.Refusal as refusal:
             await self._give_up(project, run, refusal.message)
             return

@@ -19,6 +19,7 @@ run = Table(
     Column("ended_at", Text),
     Column("ending", Text),
     Column("reason", Text),
+    Column("notice", Text),  # what a person should know about how it started
     Index("run_project", "project_id", "id"),
     # One live run per project, whatever the code does.
     Index(

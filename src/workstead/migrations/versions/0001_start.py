@@ -366,6 +366,7 @@ def _runs_run() -> None:
         _optional_text("ended_at"),
         _optional_text("ending"),
         _optional_text("reason"),
+        _optional_text("notice"),
         PrimaryKeyConstraint("id"),
         Index(
             "run_live",
