@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from runs import checks
 from support import instance, workplace
-from support.workplace import Lines, call, result, write
+from support.workplace import Line, Lines, call, result, write
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Call
 from workstead.kernel.store import prepared
@@ -95,7 +95,7 @@ async def test_a_result_that_is_not_the_last_call_is_refused_and_spends_an_attem
         refused = shed.results("lead")[0]
         last = "emit_result must be the last call of an answer; the other calls of this answer were made."
         assert refused["error"] == last
-    again = [[result("stuck"), call("read", path="workstead.md")]] * (MAX_CORRECTIONS + 1)
+    again: list[Line] = [[result("stuck"), call("read", path="workstead.md")]] * (MAX_CORRECTIONS + 1)
     (tmp_path / "two").mkdir()
     async with workplace.opened(tmp_path / "two", lines={"steer": again}) as shed:
         ended = await shed.run()
