@@ -108,3 +108,13 @@ async def test_a_quiet_instance_is_left_as_it_is(tmp_path: Path) -> None:
 
 def activate_now(card_id: str) -> list[Call]:
     return [call("activate_card", card_id=card_id, instructions="Go.")]
+
+
+@pytest.mark.covers("W09", "W10")
+async def test_a_run_that_was_to_stop_when_the_server_died_has_stopped(tmp_path: Path) -> None:
+    """S14: what a person has stopped is stopped, whoever finished it."""
+    async with workplace.opened(tmp_path, serve=False) as shed:
+        await shed.start()
+        await shed.ask("stop_run")
+    async with workplace.reopened(tmp_path / "data", shed.folder, voice=shed.voice) as again:
+        assert again.newest.ending is Ending.STOPPED

@@ -80,19 +80,20 @@ class Supervisor:
                     await event.wait()
 
     async def _work(self, project: Project, run: Run, working: set[str]) -> None:
-        """One run; what goes wrong here ends this run and nothing else."""
+        """One run; what goes wrong here ends this run and nothing else.
+
+        A run that cannot even be ended stays among the `working`: the next start settles it, this one leaves it alone.
+        """
         try:
             claimed = await self.effects.settle(project.scope, project_run.claim(run, owner=self.owner))
-            if claimed is None:
-                return
-            held, lease = claimed
-            await self._run(project, held, lease_of=lambda around: ProjectRun(around, lease, wakes=self.wakes))
+            if claimed is not None:
+                held, lease = claimed
+                await self._run(project, held, lease_of=lambda around: ProjectRun(around, lease, wakes=self.wakes))
         except Exception:  # noqa: BLE001 - the job runner: other projects' runs go on
             _log.exception("run could not be worked on", run=run.id)
-            reason = f"The run failed inside the server (id {run.id})."
-            await self._give_up(project, run, reason)
-        finally:
-            working.discard(run.id)
+            if not await self._contained(project, run):
+                return
+        working.discard(run.id)
 
     async def _run(self, project: Project, run: Run, *, lease_of: Callable[[Surroundings], ProjectRun]) -> None:
         try:
@@ -134,6 +135,16 @@ class Supervisor:
         if name not in made:
             made[name] = self.transport_of(providers[name], folder)
         return made[name]
+
+    async def _contained(self, project: Project, run: Run) -> bool:
+        """Settle and end a run that broke; False when even that is refused, as by a full disk."""
+        try:
+            await recovery.settle(self.effects, project, run=run)
+            await self._give_up(project, run, f"The run failed inside the server (id {run.id}).")
+        except Exception:  # noqa: BLE001 - the job runner: other projects' runs go on
+            _log.exception("run could not be ended", run=run.id)
+            return False
+        return True
 
     async def _give_up(self, project: Project, run: Run, reason: str) -> None:
         """End a run that cannot be worked on; its cards are put right by the next one."""
