@@ -6,35 +6,13 @@ from pathlib import Path
 import pytest
 
 from support import invariants, killable
-from support.killable import Died, Rows, Server, Workplace
-
-# Where each kill falls in the example: at the first time a point is reached, and late.
-POINTS = [
-    "migration.half",
-    "receipt.written",  # the first sign-in link
-    "receipt.written:3",  # Run itself
-    "receipt.written:9",
-    "commit.done:1",
-    "commit.done:90",
-    "announce.done:3",
-    "announce.done:120",
-    "call.written:1",
-    "call.written:40",
-    "process.spawned:1",
-    "process.spawned:6",
-    "process.ended:2",
-    "exchange.ended:1",
-    "exchange.ended:14",
-    "record.accepted:3",
-    "child.done:1",
-    "child.done:3",
-]
+from support.killable import Rows, Server, ServerDiedError, Workplace
 
 
 def killed(place: Workplace, crash_at: str) -> Rows:
     """Carry on until the point kills the server; nothing of it lives and what stands there is whole."""
     with killable.serving(place, crash_at=crash_at) as server:
-        with pytest.raises(Died):
+        with pytest.raises(ServerDiedError):
             server.carry()
         assert server.process.returncode == -9, server.log()
         assert server.orphans() == []
@@ -95,26 +73,6 @@ def finished(place: Workplace, server: Server) -> None:
     assert set(ran) <= {row[0] for row in place.query("SELECT id FROM process")}
 
 
-@pytest.mark.covers("K15", "W10", "W09")
-@pytest.mark.parametrize("crash_at", POINTS)
-def test_a_server_that_dies_at_a_point_loses_nothing_repeats_nothing_and_goes_on(tmp_path: Path, crash_at: str) -> None:
-    """Crash table of the architecture, and "restart starts nothing" of the specification."""
-    place = killable.workplace(tmp_path)
-    before = killed(place, crash_at)
-    were = unknown(place)
-    with killable.serving(place) as server:
-        server.up()
-        assert invariants.check_at_rest(place.database) == []
-        started_nothing(place, before)
-        says_unknown(place, were)
-        assert place.lost(before) == []
-        server.init()
-        assert server.run() == "done", place.query("SELECT ending, reason FROM run")
-        finished(place, server)
-    assert place.lost(before) == []
-    assert place.alive() == []
-
-
 def _exchange_has_no_answer(place: Workplace) -> None:
     assert len(unknown(place)["exchange"]) == 1
     assert unknown(place)["call"] == set()
@@ -137,7 +95,9 @@ def _command_ran_and_nobody_wrote_its_end(place: Workplace) -> None:
 
 
 def _record_is_still_a_draft(place: Workplace) -> None:
-    assert [row[0] for row in place.query("SELECT count(*) FROM record WHERE name = 'status.md' AND draft != ''")] == [1]
+    assert [row[0] for row in place.query("SELECT count(*) FROM record WHERE name = 'status.md' AND draft != ''")] == [
+        1
+    ]
     assert place.query("SELECT 1 FROM version WHERE document LIKE 'record:%/status.md'") == []
 
 
@@ -146,25 +106,59 @@ def _child_is_done_and_its_parent_was_not_told(place: Workplace) -> None:
     assert place.query("SELECT status FROM card WHERE card_id = 'project'") == [("running",)]
 
 
-@pytest.mark.covers("K15")
-@pytest.mark.parametrize(
-    ("crash_at", "stands"),
-    [
-        ("exchange.ended:2", _exchange_has_no_answer),
-        ("call.written:2", _call_has_no_result),
-        ("process.spawned", _command_never_ran),
-        ("process.ended", _command_ran_and_nobody_wrote_its_end),
-        ("record.accepted", _record_is_still_a_draft),
-        ("child.done", _child_is_done_and_its_parent_was_not_told),
-    ],
+def _nothing_stands(place: Workplace) -> None:
+    assert place.query("SELECT 1 FROM alembic_version") == []
+
+
+def _run_was_not_asked_for(place: Workplace) -> None:
+    assert place.query("SELECT 1 FROM run") == []
+    assert place.query("SELECT 1 FROM project") == [(1,)]
+
+
+def _run_lives(place: Workplace) -> None:
+    assert place.query("SELECT count(*) FROM run WHERE ended_at IS NULL") == [(1,)]
+
+
+# Where each kill falls in the example, mostly once early and once late, and what stands there then: a crash test is
+# worth what its point is, after this and before that.
+POINTS: tuple[tuple[str, Callable[[Workplace], None]], ...] = (
+    ("migration.half", _nothing_stands),
+    ("receipt.written:3", _run_was_not_asked_for),
+    ("receipt.written:9", _run_lives),
+    ("commit.done:90", _run_lives),
+    ("announce.done:120", _run_lives),
+    ("exchange.ended:2", _exchange_has_no_answer),
+    ("exchange.ended:14", _run_lives),
+    ("call.written:2", _call_has_no_result),
+    ("process.spawned", _command_never_ran),
+    ("process.ended", _command_ran_and_nobody_wrote_its_end),
+    ("record.accepted", _record_is_still_a_draft),
+    ("child.done", _child_is_done_and_its_parent_was_not_told),
+    ("child.done:3", _run_lives),
 )
-def test_a_point_stands_where_its_name_says(
+
+
+@pytest.mark.covers("K15", "W10", "W09")
+@pytest.mark.parametrize(("crash_at", "stands"), POINTS, ids=[crash_at for crash_at, _ in POINTS])
+def test_a_server_that_dies_at_a_point_loses_nothing_repeats_nothing_and_goes_on(
     tmp_path: Path, crash_at: str, stands: Callable[[Workplace], None]
 ) -> None:
-    """A crash test is worth what its point is: after this, before that."""
+    """Crash table of the architecture, and "restart starts nothing" of the specification."""
     place = killable.workplace(tmp_path)
-    killed(place, crash_at)
+    before = killed(place, crash_at)
     stands(place)
+    were = unknown(place)
+    with killable.serving(place) as server:
+        server.up()
+        assert invariants.check_at_rest(place.database) == []
+        started_nothing(place, before)
+        says_unknown(place, were)
+        assert place.lost(before) == []
+        server.init()
+        assert server.run() == "done", place.query("SELECT ending, reason FROM run")
+        finished(place, server)
+    assert place.lost(before) == []
+    assert place.alive() == []
 
 
 @pytest.mark.covers("K15", "W09")
@@ -189,7 +183,7 @@ def test_a_recovery_that_dies_half_way_is_finished_by_the_next_start(tmp_path: P
     running = {row[0] for row in place.query("SELECT card_id FROM card WHERE status = 'running'")}
     assert len(running) == 2
     with killable.serving(place, crash_at="recovery.half") as server:
-        with pytest.raises(Died):
+        with pytest.raises(ServerDiedError):
             server.up()
         assert server.process.returncode == -9
         assert server.orphans() == []

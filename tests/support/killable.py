@@ -67,7 +67,7 @@ APPEND_ONLY = (
 Rows = Mapping[str, frozenset[tuple[object, ...]]]
 
 
-class Died(Exception):
+class ServerDiedError(Exception):
     """The server's process ended while somebody waited for it."""
 
 
@@ -173,7 +173,7 @@ class Server:
         self._others.add(self.process.pid)
 
     def up(self) -> None:
-        """Return when it serves; raises Died when it ended instead."""
+        """Return when it serves; raises ServerDiedError when it ended instead."""
         assert self.process.stdout is not None
         said = b""
         while b"Sign in:" not in said:
@@ -182,12 +182,12 @@ class Server:
             more = os.read(self.process.stdout.fileno(), 4096)
             if not more:
                 self.process.wait(PATIENCE_S)
-                raise Died
+                raise ServerDiedError
             said += more
 
     @contextmanager
     def control(self) -> Iterator[Control]:
-        """A conversation with it; Died when it ends in the middle of one."""
+        """A conversation with it; ServerDiedError when it ends in the middle of one."""
         try:
             with control_client.connect(self.place.data) as control:
                 yield control
@@ -195,7 +195,7 @@ class Server:
             if refusal.code not in {"server_gone", "no_server"}:
                 raise
             self.process.wait(PATIENCE_S)
-            raise Died from None
+            raise ServerDiedError from None
 
     def init(self) -> None:
         """Make the project, if it is not there yet."""
@@ -236,10 +236,10 @@ class Server:
                 if newest["ended_at"] is not None:
                     return str(newest["ending"])
             assert time.monotonic() < deadline, self.log()
-        raise Died
+        raise ServerDiedError
 
     def carry(self) -> str:
-        """From nothing, or from wherever things stand, to the end of one run. Raises Died."""
+        """From nothing, or from wherever things stand, to the end of one run. Raises ServerDiedError."""
         self.up()
         self.init()
         return self.run()

@@ -13,6 +13,7 @@ _CALLS = (
     "SELECT conversation_id, number, kind, call_id, input_id, tool, content FROM conversation_row "
     "WHERE kind IN ('tool_call', 'tool_result') ORDER BY conversation_id, number"
 )
+_CALLS_OF = "SELECT conversation_id || ' ' || call_id FROM conversation_row WHERE kind = '{kind}'"
 
 
 def answers(raw: sqlite3.Connection) -> Iterator[str]:
@@ -61,8 +62,12 @@ def processes(raw: sqlite3.Connection) -> Iterator[str]:
     ):
         if ended_at < at:
             yield f"process {process} ended before it began"
-    asked = Counter(row[0] for row in raw.execute("SELECT activation_id FROM conversation_row WHERE tool='run_command'"
-                                                  " AND kind='tool_call'"))
+    asked = Counter(
+        row[0]
+        for row in raw.execute(
+            "SELECT activation_id FROM conversation_row WHERE tool='run_command' AND kind='tool_call'"
+        )
+    )
     acted = Counter(
         row[0] for row in raw.execute("SELECT activation_id FROM node_visit WHERE executor LIKE 'action:%'")
     )
@@ -128,8 +133,7 @@ def left_over(raw: sqlite3.Connection) -> Iterator[str]:
         ("effect has no end", "SELECT id FROM effect EXCEPT SELECT effect_id FROM effect_end"),
         (
             "call has no result",
-            "SELECT conversation_id || ' ' || call_id FROM conversation_row WHERE kind = 'tool_call' "
-            "EXCEPT SELECT conversation_id || ' ' || call_id FROM conversation_row WHERE kind = 'tool_result'",
+            _CALLS_OF.format(kind="tool_call") + " EXCEPT " + _CALLS_OF.format(kind="tool_result"),
         ),
         ("lease is held", "SELECT name FROM lease WHERE owner != ''"),
     ):
