@@ -3,7 +3,7 @@
 import contextlib
 import random
 import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,7 @@ def _killed_after(server: Server, seconds: float) -> None:
 
 @pytest.mark.covers("K15", "W10", "X01")
 def test_work_that_is_killed_again_and_again_is_done_in_the_end(
-    tmp_path: Path, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+    tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Whenever the power goes: what was acknowledged stays, what is unknown says so, and Run goes on."""
     wanted = request.config.getoption("--kills", default=None) or KILLS
@@ -77,9 +77,8 @@ def test_work_that_is_killed_again_and_again_is_done_in_the_end(
                 break
         _finished(place)
         assert place.lost(before) == []
-    record_property("kills", kills)
-    record_property("kills while a run lived", in_run)
-    record_property("workplaces", places)
+    sys.stdout.write(f"{kills} kills, {in_run} of them while a run lived, in {places} workplaces
+")
 
 
 def _folder(root: Path, number: int) -> Path:
