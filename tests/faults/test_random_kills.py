@@ -53,9 +53,7 @@ def _killed_after(server: Server, seconds: float) -> None:
 
 
 @pytest.mark.covers("K15", "W10", "X01")
-def test_work_that_is_killed_again_and_again_is_done_in_the_end(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_work_that_is_killed_again_and_again_is_done_in_the_end(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Whenever the power goes: what was acknowledged stays, what is unknown says so, and Run goes on."""
     wanted = request.config.getoption("--kills", default=None) or KILLS
     moments = random.Random(SEED)
@@ -77,8 +75,7 @@ def test_work_that_is_killed_again_and_again_is_done_in_the_end(
                 break
         _finished(place)
         assert place.lost(before) == []
-    sys.stdout.write(f"{kills} kills, {in_run} of them while a run lived, in {places} workplaces
-")
+    sys.stdout.write(f"{kills} kills, {in_run} of them while a run lived, in {places} workplaces\n")
 
 
 def _folder(root: Path, number: int) -> Path:
