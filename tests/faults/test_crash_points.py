@@ -51,6 +51,16 @@ def says_unknown(place: Workplace, were: dict[str, set[str]]) -> None:
         assert '"outcome_unknown":true' in results[call] or '"interrupted":true' in results[call]
 
 
+def names_the_child(place: Workplace) -> None:
+    """An interrupted activate_card is not unknown: what the child came to stands on its card (the call table)."""
+    rows = place.query(
+        "SELECT content FROM conversation_row WHERE kind = 'tool_result' AND tool = 'activate_card' ORDER BY at DESC"
+    )
+    ((status,),) = place.query("SELECT status FROM card WHERE parent_id = 'project' ORDER BY position LIMIT 1")
+    assert f'"outcome":"{status}"' in rows[0][0]
+    assert '"outcome_unknown"' not in rows[0][0]
+
+
 def started_nothing(place: Workplace, before: Rows) -> None:
     """Recovery only settles: no run, no activation's step, no model call, no process since the kill."""
     now = place.rows()
@@ -154,6 +164,8 @@ def test_a_server_that_dies_at_a_point_loses_nothing_repeats_nothing_and_goes_on
         started_nothing(place, before)
         says_unknown(place, were)
         assert place.lost(before) == []
+        if stands in {_child_is_done_and_its_parent_was_not_told, _command_never_ran}:
+            names_the_child(place)
         server.init()
         assert server.run() == "done", place.query("SELECT ending, reason FROM run")
         finished(place, server)
