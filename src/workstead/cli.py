@@ -64,9 +64,7 @@ def up(
     os.execv(sys.executable, [sys.executable, "-m", "workstead.app", *named])  # noqa: S606 - our own module
 
 
-@commands.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-)
+@commands.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
 def demo(context: typer.Context) -> None:
     """The main job on a copy of an example project; --headless runs to the end and exits 0 only if it was done."""
     sys.stdout.flush()
