@@ -81,35 +81,36 @@ class Turns:
         """Act on an answer; None when the loop goes on."""
         if not said.calls:
             return await self._correct_text()
-        misplaced = False
         for index, placed in enumerate(said.calls):
             if placed.call.name != EMIT_RESULT:
                 await self._act(placed)
                 continue
-            if index + 1 < len(said.calls):
-                misplaced = True
-                await self._settle(placed, _not_last())
-                continue
-            if self._left == 0:
-                reason = f"{EMIT_RESULT} was not accepted: the node corrective budget is exhausted."
-                await self._settle(placed, ToolResult(success=False, error=reason))
-                return task.Failed(reason=reason)
-            verdict = await self._task.host.finish(
-                task.Finish(
-                    row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left
-                )
-            )
-            if isinstance(verdict, task.Accepted):
-                return verdict
-            self._left -= 1
-            return None
-        return self._correct_place() if misplaced else None
+            end = await (self._misplaced(said, index) if index + 1 < len(said.calls) else self._finish(placed))
+            if end is not None:
+                return end
+        return None
 
-    def _correct_place(self) -> task.Failed | None:
-        """A result in the wrong place is a malformed one: its call was answered, and it costs a correction."""
+    async def _finish(self, placed: _Placed) -> task.Accepted | task.Failed | None:
+        """Have a result judged; None when it is to be corrected. The last attempt is judged like every other."""
+        verdict = await self._task.host.finish(
+            task.Finish(row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left)
+        )
+        if isinstance(verdict, task.Accepted):
+            return verdict
         if self._left == 0:
-            return task.Failed(reason=f"{EMIT_RESULT} was misplaced: the node corrective budget is exhausted.")
+            return task.Failed(reason=verdict.reason)
         self._left -= 1
+        return None
+
+    async def _misplaced(self, said: _Said, index: int) -> task.Failed | None:
+        """A result that is not the last call spends an attempt like every other that is not accepted."""
+        if self._left == 0:
+            await self._settle(said.calls[index], ToolResult(success=False, error=task.EXHAUSTED))
+            for later in said.calls[index + 1 :]:
+                await self._settle(later, _not_made(later.call.name))
+            return task.Failed(reason=task.EXHAUSTED)
+        self._left -= 1
+        await self._settle(said.calls[index], _not_last())
         return None
 
     async def _ask(self) -> _Said | task.Blocked | task.Failed:
@@ -354,9 +355,14 @@ def _late(chosen: tool.Tool) -> ToolResult:
     return ToolResult(success=False, error=message, data={"outcome_unknown": True} if chosen.changes else None)
 
 
+def _not_made(name: str) -> ToolResult:
+    return ToolResult(success=False, error=f"{name} was not called: the step had ended before it.")
+
+
 def _interrupted(name: str) -> ToolResult:
     data: Json = {"interrupted": True}
-    return ToolResult(success=False, error=f"{name} was interrupted by Stop.", data=data)
+    message = f"{name} was interrupted: the run was stopped or the server went down."
+    return ToolResult(success=False, error=message, data=data)
 
 
 def _size(request: Request) -> int:
