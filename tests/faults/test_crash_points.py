@@ -61,6 +61,25 @@ def names_the_child(place: Workplace) -> None:
     assert '"outcome_unknown"' not in rows[0][0]
 
 
+def at_work(place: Workplace) -> set[str]:
+    """The cards in which an agent had entered its step and not left it."""
+    rows = place.query(
+        "SELECT card_id FROM activation JOIN node_visit ON node_visit.activation_id = activation.id "
+        "LEFT JOIN node_result ON node_result.activation_id = node_visit.activation_id "
+        "AND node_result.ordinal = node_visit.ordinal WHERE closed_at IS NULL AND node_result.at IS NULL"
+    )
+    return {row[0] for row in rows}
+
+
+def tells_who_was_at_work(place: Workplace, running: set[str]) -> None:
+    """The last row of the conversation that was going on in each running card says that it was interrupted (W10)."""
+    last = place.query(
+        "SELECT conversation.card_id, kind FROM conversation "
+        "JOIN conversation_row ON conversation_id = conversation.id AND number = rows"
+    )
+    assert {card for card, kind in last if kind == "recovered"} == running
+
+
 def started_nothing(place: Workplace, before: Rows) -> None:
     """Recovery only settles: no run, no activation's step, no model call, no process since the kill."""
     now = place.rows()
@@ -158,12 +177,14 @@ def test_a_server_that_dies_at_a_point_loses_nothing_repeats_nothing_and_goes_on
     before = killed(place, crash_at)
     stands(place)
     were = unknown(place)
+    running = at_work(place)
     with killable.serving(place) as server:
         server.up()
         assert invariants.check_at_rest(place.database) == []
         started_nothing(place, before)
         says_unknown(place, were)
         assert place.lost(before) == []
+        tells_who_was_at_work(place, running)
         if stands in {_child_is_done_and_its_parent_was_not_told, _command_never_ran}:
             names_the_child(place)
         server.init()

@@ -47,7 +47,8 @@ async def test_a_killed_run_is_settled_from_the_leaf_to_the_root(tmp_path: Path)
             },
             {"success": False, "error": UNKNOWN, "data": {"outcome_unknown": True}},
         ]
-        assert again.results("lead")[1]["data"] == {"outcome_unknown": True}
+        interrupted = {"interrupted": True, "card_id": "card-a", "outcome": "stopped"}
+        assert again.results("lead")[1]["data"] == interrupted
         for card in ("project", "card-a"):
             assert len(again.texts("lead", RowKind.RECOVERED, card_id=card)) == 1
         ended = again.sql("SELECT kind FROM process_end")

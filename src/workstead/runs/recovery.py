@@ -76,8 +76,7 @@ def settle_calls(tx: Tx, conversation: Conversation, *, activation_id: str) -> i
     if not open_calls:
         return 0
     rows = [_settled(tx, conversation, row) for row in open_calls]
-    notice = NewRow(kind=RowKind.RECOVERED, role=Role.USER, content={"text": _NOTICE})
-    conversations.append(tx, conversation, [*rows, notice], activation_id=activation_id)
+    conversations.append(tx, conversation, [*rows, _notice()], activation_id=activation_id)
     return len(open_calls)
 
 
@@ -126,8 +125,12 @@ def _stop(project: Project, row: CardRow, run: Run | None) -> Callable[[Tx], Non
             return
         open_ones = [one for one in activations.of_card(tx, project.id, row.id) if one.closed_at is None]
         activation_id = open_ones[-1].id if open_ones else ""
+        agent = _at_work(tx, activation_id)
         for conversation in conversations.of_card(tx, project.id, row.id):
-            settle_calls(tx, conversation, activation_id=activation_id)
+            settled = settle_calls(tx, conversation, activation_id=activation_id)
+            if not settled and conversation.agent == agent:
+                # It waited for its model: no call to settle, but it must know that it was interrupted.
+                conversations.append(tx, conversation, [_notice()], activation_id=activation_id)
         for one in open_ones:
             owner = run if run is not None and run.id == one.run_id else runs.read(tx, one.run_id)
             if owner is not None:
@@ -135,6 +138,19 @@ def _stop(project: Project, row: CardRow, run: Run | None) -> Callable[[Tx], Non
         cards.set_status(tx, card, Status.STOPPED)
 
     return job
+
+
+def _at_work(tx: Tx, activation_id: str) -> str | None:
+    """The agent whose node had been entered and not left."""
+    visits = activations.visits(tx, activation_id)
+    if not visits or visits[-1].outcome is not None:
+        return None
+    kind, _, name = visits[-1].executor.partition(":")
+    return name if kind == "agent" else None
+
+
+def _notice() -> NewRow:
+    return NewRow(kind=RowKind.RECOVERED, role=Role.USER, content={"text": _NOTICE})
 
 
 def _settled(tx: Tx, conversation: Conversation, row: conversations.Row) -> NewRow:

@@ -11,7 +11,6 @@ from workstead import errors
 from workstead.accounts import grants, projects
 from workstead.accounts.projects import Project
 from workstead.agents.models.shape import Transport
-from workstead.jobs import leases
 from workstead.kernel import scopes
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -62,7 +61,6 @@ class Supervisor:
                 if run is not None
                 else await recovery.settle(self.effects, project, run=None)
             )
-            await self.effects.settle(project.scope, self._free(project))
             if recovered.cards or recovered.processes:
                 _log.info("recovered", project=project.slug, cards=len(recovered.cards), processes=recovered.processes)
 
@@ -154,16 +152,6 @@ class Supervisor:
             runs.end(tx, run, Ending.FAILED, reason=reason)
 
         await self.effects.settle(project.scope, job)
-
-    def _free(self, project: Project) -> Callable[[Tx], None]:
-        """Take the project's lease from an earlier start, which is gone, so that the next run need not wait for it."""
-
-        def job(tx: Tx) -> None:
-            lease = leases.claim(tx, project_run.lease_name(project.id), owner=self.owner, dead=True)
-            if lease is not None:
-                leases.release(tx, lease)
-
-        return job
 
 
 def _with_projects(tx: Tx) -> tuple[tuple[Project, Run | None], ...]:
