@@ -47,7 +47,8 @@ async def test_a_killed_run_is_settled_from_the_leaf_to_the_root(tmp_path: Path)
             },
             {"success": False, "error": UNKNOWN, "data": {"outcome_unknown": True}},
         ]
-        assert again.results("lead")[1]["data"] == {"outcome_unknown": True}
+        told = {"interrupted": True, "card_id": "card-a", "outcome": "stopped"}
+        assert again.results("lead")[1]["data"] == told
         for card in ("project", "card-a"):
             assert len(again.texts("lead", RowKind.RECOVERED, card_id=card)) == 1
         ended = again.sql("SELECT kind FROM process_end")
@@ -78,7 +79,7 @@ async def test_a_killed_model_call_is_unknown_and_is_not_asked_again(tmp_path: P
         assert again.sql("SELECT ended FROM exchange_end") == [Ended.UNKNOWN.value]
         assert again.sql("SELECT outcome FROM effect_end") == [Ended.UNKNOWN.value]
         assert len(again.voice.asked) == 1
-        assert [row.kind for row in again.rows("lead")] == [RowKind.ACTIVATION]
+        assert [row.kind for row in again.rows("lead")] == [RowKind.ACTIVATION, RowKind.RECOVERED]
         assert again.card().status is Status.STOPPED
         assert checks.check(again.database) == []
 
