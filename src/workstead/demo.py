@@ -104,7 +104,7 @@ async def _work(built: app.App, folder: Path, *, headless: bool) -> int:
     _say(f"Example: {EXAMPLE}, copied to {folder}")
     _say(f"Its acceptance test before: {_verdict(before)}")
     run = partial(built.operations.run, _PROOF, door=Door.CLI)
-    objective = (folder / "OBJECTIVE.md").read_text()
+    objective = (_example() / "OBJECTIVE.md").read_text()
     title = objective.splitlines()[0].removeprefix("# ").strip()
     made = await run(
         "create_project",

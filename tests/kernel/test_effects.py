@@ -187,6 +187,34 @@ async def test_a_claim_that_is_cancelled_while_it_is_written_is_settled_and_neve
         assert (started, here.claims(), here.ends(), here.acted) == (True, 1, ["interrupted"], [])
 
 
+@pytest.mark.covers("K15")
+async def test_a_settlement_in_the_queue_survives_every_cancellation(tmp_path: Path) -> None:
+    """The act has happened; a second Stop must not take its record back."""
+    async with bench(tmp_path / "db") as here:
+        go, loop, held = threading.Event(), asyncio.get_running_loop(), anyio.Event()
+
+        def holds(connection: Connection) -> bool:
+            loop.call_soon_threadsafe(held.set)
+            return go.wait(5)
+
+        async def act(effect_id: str) -> str:
+            writers.append(asyncio.ensure_future(here.opened.store.write(holds)))
+            await held.wait()
+            return "result"
+
+        writers: list[asyncio.Future[bool]] = []
+        task = asyncio.ensure_future(here.perform(act))
+        await held.wait()
+        for _ in range(3):
+            await anyio.wait_all_tasks_blocked()
+            task.cancel()
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await writers[0]
+        assert here.ends() == ["done"]
+
+
 async def test_a_claim_that_is_cancelled_in_the_queue_leaves_nothing(tmp_path: Path) -> None:
     """What never began needs no record."""
     async with bench(tmp_path / "db") as here:

@@ -53,6 +53,27 @@ async def test_sixteen_writers_reach_a_follower_of_two_scopes_by_wakes_alone(tmp
     assert invariants.check(found.path) == []
 
 
+@pytest.mark.covers("K11")
+@pytest.mark.parametrize("which", [0, 1])
+async def test_each_of_the_followed_scopes_wakes_alone(tmp_path: Path, which: int) -> None:
+    """The follower rests when the one row is written, and nothing else will wake it."""
+    found = instance.founded(tmp_path / "db")
+    followed = (found.project.scope, instance.second_project(found, slug="pond").scope)
+    seen: list[FeedRow] = []
+    with instance.opened(found.path) as opened, anyio.fail_after(PATIENCE_S):
+        pages = feed.follow(opened.store, opened.wakes, cursor=dict.fromkeys(followed, 0), poll_s=NEVER_S)
+
+        async def first_page() -> None:
+            seen.extend((await anext(pages)).rows)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(first_page)
+            await anyio.wait_all_tasks_blocked()
+            await write_row(opened, followed[which], "cards/a")
+        await pages.aclose()
+    assert [(row.scope, row.seq) for row in seen] == [(followed[which], 1)]
+
+
 async def test_a_follower_gets_more_rows_than_a_page_once_and_in_order(tmp_path: Path) -> None:
     """A browser that comes back after a night reads everything it missed."""
     found = instance.founded(tmp_path / "db")

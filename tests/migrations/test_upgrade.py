@@ -31,7 +31,11 @@ def shape(path: Path) -> Mapping[str, object]:
     raw = sqlite3.connect(path)
     try:
         tables = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        found: dict[str, object] = {}
+        # Partial indexes tell their condition in their text only.
+        found: dict[str, object] = {
+            name: " ".join(sql.split())
+            for name, sql in raw.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+        }
         for table in sorted(set(tables) - {"alembic_version"}):
             columns = raw.execute(f"PRAGMA table_xinfo({table})").fetchall()
             indexes = {

@@ -10,6 +10,7 @@ from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
+from support import feature_invariants
 from workstead.kernel import canonical
 from workstead.kernel.effects import Ended
 from workstead.kernel.feed import Event
@@ -114,10 +115,21 @@ def references(raw: sqlite3.Connection) -> Iterator[str]:
         ("share", "project_id", "project", "id"),
         ("agent_grant", "project_id", "project", "id"),
         ("agent_grant", "person_id", "person", "id"),
+        *feature_invariants.REFERENCES,
     ):
         named = f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"
         for (missing,) in raw.execute(f"{named} EXCEPT SELECT {key} FROM {target}"):
             yield f"{table} names {missing}, which is not in {target}"
 
 
-CHECKS: list[Check] = [version_chains, feeds, receipts, effects, references]
+CHECKS: list[Check] = [
+    version_chains,
+    feeds,
+    receipts,
+    effects,
+    references,
+    feature_invariants.cards,
+    feature_invariants.records,
+    feature_invariants.conversations,
+    feature_invariants.runs,
+]

@@ -71,7 +71,8 @@ def record_states(raw: sqlite3.Connection) -> Iterator[str]:
         numbers.setdefault(document, []).append(number)
     heads = dict(raw.execute("SELECT document, version FROM head WHERE document LIKE 'record:%'"))
     for row in raw.execute(
-        "SELECT project_id, card_id, name, accepted, baseline, draft, draft_version, draft_target, opened_at FROM record"
+        "SELECT project_id, card_id, name, accepted, baseline, draft, draft_version, draft_target, opened_at "
+        "FROM record"
     ):
         document = f"record:{row[0]}/{row[1]}/{row[2]}"
         accepted, baseline, *draft = row[3:]

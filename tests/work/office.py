@@ -12,8 +12,11 @@ from work import folder
 from workstead.accounts import grants, people, projects
 from workstead.accounts.grants import Grant
 from workstead.accounts.projects import Project
+from workstead.accounts.roles import Role
+from workstead.accounts.tables import share
 from workstead.kernel.access import AgentProof, Caller, Proof
 from workstead.kernel.operations import Door
+from workstead.kernel.store import prepared
 from workstead.kernel.transaction import Tx
 from workstead.work import cards, configurations
 from workstead.work.operations import operations
@@ -54,7 +57,7 @@ class Office:
         raw = {"project": self.project} | fields
         return await self.instance.operations.run(proof or self.founded.operator.proof, name, raw, door=door)
 
-    async def card(self, title: str = "A task", *, parent: str = "project", **fields: object) -> str:
+    async def card(self, title: str = "A task", *, parent: str = "project", **fields: Any) -> str:
         """Make a card and return its id."""
         made = await self.run(
             "create_card", parent=parent, type="task", title=title, bootstrap_content="Do it.", **fields
@@ -95,6 +98,8 @@ class Office:
         return found.id
 
 
+_SHARE = prepared(share.insert())
+
 RESULT = cards.Result(executor="agent:lead", node="do", outcome="done", summary="It is done.")
 
 
@@ -110,31 +115,35 @@ def write_folder(path: Path, *, source: str = folder.YAML, prompts: Mapping[str,
 
 
 @contextmanager
-def opened(tmp_path: Path) -> Iterator[tuple[Founded, Instance]]:
+def opened(tmp_path: Path, *, resting: bool = True) -> Iterator[tuple[Founded, Instance]]:
     """The instance alone; `garden` is the kernel's own test project and has no cards."""
     data = tmp_path / "data"
     data.mkdir()
     found = instance.founded(data / "workstead.sqlite3")
-    table = operations(configuration_of=configuration_of, data_folder=data)
+    table = operations(configuration_of=configuration_of, data_folder=data, resting=lambda tx, project: resting)
     with instance.opened(found.path, operations=table) as running:
         yield found, running
 
 
 @asynccontextmanager
-async def open_office(tmp_path: Path) -> AsyncIterator[Office]:
-    """An instance with a project `shed` whose folder holds the small configuration."""
+async def open_office(tmp_path: Path, *, resting: bool = True) -> AsyncIterator[Office]:
+    """An instance with a project `shed` whose folder holds the small configuration, unless a test put another there."""
     place = tmp_path / "shed"
-    place.mkdir()
-    write_folder(place)
-    with opened(tmp_path) as (found, running):
+    if not place.exists():
+        write_folder(place)
+    with opened(tmp_path, resting=resting) as (found, running):
         raw = {"folder": str(place), "name": "Shed", "title": "Build a shed", "objective": "A shed that stands."}
         await running.operations.run(found.operator.proof, "create_project", raw, door=Door.CLI)
         yield Office(founded=found, instance=running, project="shed", folder=place)
 
 
-def outsider(office: Office) -> Member:
-    """A signed-in person who has no part in the project."""
-    return instance.joined(office.founded, name="Eve")
+def joined(office: Office, *, name: str, role: Role | None = None) -> Member:
+    """A signed-in person, with a role in the project when one is named."""
+    member = instance.joined(office.founded, name=name)
+    if role is not None:
+        with instance.transaction(office.founded.path) as tx:
+            tx.run(_SHARE, project_id=office.project_id_in(tx), person_id=member.person.id, role=role.value, at=tx.at)
+    return member
 
 
 def reopen(path: Path, *, secret: str, stack: ExitStack) -> Office:

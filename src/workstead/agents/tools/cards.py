@@ -9,7 +9,7 @@ from workstead.agents.models.shape import ToolSchema
 from workstead.agents.tools import arguments
 from workstead.agents.tools.tool import RESULT_LIMIT_BYTES, Acted, CallSite, Tool, ToolResult
 from workstead.agents.tools.workbench import Workbench
-from workstead.kernel import canonical
+from workstead.kernel import canonical, paging
 from workstead.kernel.canonical import Json
 from workstead.kernel.operations import AnyOperation, Door, Effect
 from workstead.kernel.transaction import Tx
@@ -54,22 +54,36 @@ async def call(bench: Workbench, site: CallSite, *, name: str, given: Mapping[st
     if strange:
         raise _filled_in(strange[0])
     if operation.effect is Effect.READ:
-        return Acted(result=_result(await ask(bench, site, name=name, given=given)))
+        return Acted(result=await _read(bench, site, name=name, given=given))
     return await _change(bench, site, operation=operation, given=given)
 
 
 async def ask(bench: Workbench, site: CallSite, *, name: str, given: Mapping[str, object]) -> Json:
-    """The answer of a reading operation, as the agent may see it; raises what it refuses."""
+    """The whole answer of a reading operation, nothing hidden yet; raises what it refuses."""
     operation = bench.operations.table[name]
     answer = await bench.operations.run(site.proof, name, {**given, "project": site.project_id}, door=Door.AGENT)
-    return dumped(bench, operation, answer)
+    return cast("Json", operation.adapter.dump_python(answer, mode="json"))
+
+
+async def _read(bench: Workbench, site: CallSite, *, name: str, given: Mapping[str, object]) -> ToolResult:
+    """A page as the agent may see it. What hides a secret may be longer than it, so a full page is asked for again."""
+    result = ToolResult(success=True, data=bench.shown(await ask(bench, site, name=name, given=given)))
+    if "response_bytes" in bench.operations.table[name].input.model_fields:
+        # The operation has checked it, so anything else than a number was refused.
+        asked = cast("int", given.get("response_bytes", paging.LIMIT_BYTES_MAX))
+        surplus = _size(result) - asked
+        if surplus > 0 and asked - surplus >= paging.LIMIT_BYTES_MIN:
+            less = {**given, "response_bytes": asked - surplus}
+            result = ToolResult(success=True, data=bench.shown(await ask(bench, site, name=name, given=less)))
+    return _within_limit(result)
 
 
 async def _change(bench: Workbench, site: CallSite, *, operation: AnyOperation, given: Mapping[str, object]) -> Acted:
     settled: list[ToolResult] = []
 
     def settle(tx: Tx, answer: Any) -> None:
-        result = _result(dumped(bench, operation, answer))
+        data = bench.shown(cast("Json", operation.adapter.dump_python(answer, mode="json")))
+        result = _within_limit(ToolResult(success=True, data=data))
         site.settle(tx, result)
         settled.append(result)
 
@@ -78,15 +92,13 @@ async def _change(bench: Workbench, site: CallSite, *, operation: AnyOperation, 
     return Acted(result=settled[-1], committed=True)
 
 
-def dumped(bench: Workbench, operation: AnyOperation, answer: object) -> Json:
-    """An operation's answer as JSON that an agent may read."""
-    return bench.shown(cast("Json", operation.adapter.dump_python(answer, mode="json")))
+def _size(result: ToolResult) -> int:
+    return len(canonical.dump(result.body()))
 
 
-def _result(data: Json) -> ToolResult:
+def _within_limit(whole: ToolResult) -> ToolResult:
     """The result within the limit of every result; what is longer is said to be, never cut in the middle."""
-    whole = ToolResult(success=True, data=data)
-    size_bytes = len(canonical.dump(whole.body()))
+    size_bytes = _size(whole)
     if size_bytes <= RESULT_LIMIT_BYTES:
         return whole
     note = f"It was done; the answer of {size_bytes} bytes is too long to show. Read what you need of it."

@@ -5,6 +5,7 @@ call's result are one commit.
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,6 +30,8 @@ WRITE_RECORD, EDIT_RECORD = "write_record", "edit_record"
 READ_LIMIT_BYTES = 4 << 20
 WRITE_LIMIT_BYTES = 1 << 20
 PATCH_FILES_LIMIT = 100
+
+_RECORD_FACTS = ("source", "version", "accepted", "revision")
 
 _ADDRESS = (
     "A path relative to the project's folder, or record:///status.md?card=<id> (&v=N: an accepted version), "
@@ -143,7 +146,7 @@ class Files:
             return self._read_folder(found, args)
         raw = self._folder.read(found.path, limit_bytes=READ_LIMIT_BYTES)
         whole = _lenient(raw) if args.read_mode == "text" else _text(raw, found)
-        return self._shown(whole, args, kind="file")
+        return self._shown(whole, args, fields={"kind": "file"})
 
     async def write(self, site: CallSite, args: Write) -> Acted:
         """The whole text of a file or a record."""
@@ -196,24 +199,34 @@ class Files:
         return Acted(result=ToolResult(success=True, data={"files": data}))
 
     async def _read_record(self, site: CallSite, found: RecordAddress, args: Read) -> Acted:
+        answer, whole = await self._record(site, found)
+        facts: dict[str, Json] = {name: answer[name] for name in _RECORD_FACTS if name in answer}
+        # An accepted text is named by its number; the operation says more of it than fits beside a page.
+        fields = {"kind": "record", **facts} | ({} if found.version is None else {"version": found.version})
+        if args.metadata_only:
+            return Acted(result=ToolResult(success=True, data=fields | {"size_bytes": len(whole.encode())}))
+        return self._shown(whole, args, fields=fields)
+
+    async def _record(self, site: CallSite, found: RecordAddress) -> tuple[dict[str, Json], str]:
+        """A record's facts and its whole text: what is hidden must be found before anything is cut."""
         given: dict[str, object] = {"card_id": found.card_id, "name": found.name}
         name = READ_RECORD
         if found.version is not None:
             given["version"] = found.version
             name = READ_RECORD_VERSION
-        answer = await cards.ask(self._bench, site, name=name, given=given)
-        if not isinstance(answer, dict):
-            raise TypeError(f"{name} answers with an object")
-        content = answer.pop("content", None)
-        if args.metadata_only or not isinstance(content, str):
-            return Acted(result=ToolResult(success=True, data=answer))
-        return envelopes.text(
-            content,
-            position=args.position,
-            response_bytes=args.response_bytes,
-            cut=self._bench.redactor.certified_end,
-            fields=answer,
-        )
+        parts: list[str] = []
+        first: dict[str, Json] = {}
+        offset: Json = 0
+        while offset is not None:
+            answer = await cards.ask(self._bench, site, name=name, given={**given, "offset": offset})
+            if not isinstance(answer, dict):
+                raise TypeError(f"{name} answers with an object")
+            first = first or answer
+            if answer.get("revision") != first.get("revision"):
+                raise errors.conflict("record_changed", f"{found.name} was written while it was read; read it again.")
+            parts.append(str(answer["content"]))
+            offset = answer["next_offset"]
+        return first, "".join(parts)
 
     def _read_folder(self, found: FileAddress, args: Read) -> Acted:
         entries: list[Json] = [
@@ -233,17 +246,14 @@ class Files:
             fields={"kind": "folder"},
         )
 
-    def _shown(self, whole: str, args: Read, *, kind: str) -> Acted:
+    def _shown(self, whole: str, args: Read, *, fields: Mapping[str, Json]) -> Acted:
         shown = self._bench.redactor.exact(whole)
-        fields: dict[str, Json] = {"kind": kind}
-        if shown.altered:
-            fields["redacted"] = True
         return envelopes.text(
             shown.text,
             position=args.position,
             response_bytes=args.response_bytes,
             cut=self._bench.redactor.certified_end,
-            fields=fields,
+            fields={**fields, "redacted": True} if shown.altered else fields,
         )
 
     def _facts(self, found: FileAddress, facts: FileFacts) -> Json:

@@ -167,8 +167,8 @@ def view_data(view: ProcessView) -> dict[str, Json]:
         "process_id": view.process_id,
         "exit_code": view.exit_code,
         "status": view.status,
-        "stdout": view.stdout.head,
-        "stderr": view.stderr.head,
+        "stdout": _head(view.stdout),
+        "stderr": _head(view.stderr),
         "stdout_complete": view.stdout.whole,
         "stderr_complete": view.stderr.whole,
         "stdout_url": _url(view.stdout),
@@ -181,6 +181,11 @@ def view_data(view: ProcessView) -> dict[str, Json]:
 def _acted(view: ProcessView) -> Acted:
     data: Mapping[str, Json] = view_data(view)
     return Acted(result=ToolResult(success=True, data=dict(data)))
+
+
+def _head(output: Output) -> str:
+    # A result is stored as JSON text, which no database takes with NUL.
+    return output.head.replace("\0", "\ufffd")
 
 
 def _url(output: Output) -> str:

@@ -1,8 +1,8 @@
 """Regular expressions from agents, guarded: what a pattern may cost on one line is known before it runs. Pure.
 
-Python's engine backtracks and cannot be interrupted, so a hostile or careless pattern would halt the server. A repeat
-inside a repeat and references to groups are refused (their cost has no useful bound). For everything else the number of
-steps is a power of the line's length, and lines are searched only so far that a line costs at most `STEPS_LIMIT`.
+Python's engine backtracks and cannot be interrupted, so a hostile or careless pattern would halt the server. A long
+repeat around a repeat and references to groups are refused (their cost has no useful bound). For everything else the
+number of steps is a power of the line's length, and lines are searched so far that one costs at most `STEPS_LIMIT`.
 """
 
 import math
@@ -95,12 +95,18 @@ def _item(operation: Any, value: Any) -> _Cost:
 
 def _repeat(least: int, most: Any, items: Any) -> _Cost:
     inner = _sequence(list(items))
-    if int(most) > 1 and inner.varies:
-        raise _refused("has a repeat, or alternatives that begin alike, inside a repeat")
-    if int(most) > _SHORT_REPEAT:
+    times = int(most)
+    if times > _SHORT_REPEAT:
+        if inner.varies:
+            raise _refused("has a repeat, or alternatives that begin alike, inside a repeat")
         return _Cost(degree=inner.degree + 1, factor=inner.factor, varies=True)
-    ways = int(most) - least + 1
-    return _Cost(degree=inner.degree, factor=inner.factor * ways, varies=inner.varies or ways > 1)
+    # A short repeat costs what as many copies of its inside would.
+    ways = times - least + 1
+    return _Cost(
+        degree=inner.degree * times,
+        factor=min(inner.factor ** max(times, 1) * ways, STEPS_LIMIT),
+        varies=inner.varies or ways > 1,
+    )
 
 
 def _branch(alternatives: list[list[tuple[Any, Any]]]) -> _Cost:
