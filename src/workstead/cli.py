@@ -64,9 +64,7 @@ def up(
     os.execv(sys.executable, [sys.executable, "-m", "workstead.app", *named])  # noqa: S606 - our own module
 
 
-@commands.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-)
+@commands.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
 def demo(context: typer.Context) -> None:
     """The main job on a copy of an example project; --headless runs to the end and exits 0 only if it was done."""
     sys.stdout.flush()
@@ -295,10 +293,11 @@ def _settle_trust(server: Server, terminal: Terminal, slug: str, *, trust: bool)
 def _follow(server: Server, terminal: Terminal, slug: str, pages: Iterator[tuple[list[dict[str, Any]], int]]) -> int:
     """Show what happens until the run has ended; Ctrl+C stops looking, not the run."""
     said: set[str | None] = {None}
+    told: dict[str, str] = {}
     try:
         for rows, _ in pages:
             for row in rows:
-                _show_row(server, terminal, slug, row)
+                _show_row(server, terminal, slug, row, told=told)
             if not rows or any(row["topic"] == "run" for row in rows):
                 run = _newest_run(server, slug)
                 if run is not None and run["notice"] not in said:
@@ -313,7 +312,8 @@ def _follow(server: Server, terminal: Terminal, slug: str, pages: Iterator[tuple
     return Exit.REFUSED
 
 
-def _show_row(server: Server, terminal: Terminal, slug: str, row: Answer) -> None:
+def _show_row(server: Server, terminal: Terminal, slug: str, row: Answer, *, told: dict[str, str]) -> None:
+    """Show what became of a card, once for each status; told: what was last said of each."""
     if terminal.as_json:
         terminal.json(row)
         return
@@ -324,7 +324,9 @@ def _show_row(server: Server, terminal: Terminal, slug: str, row: Answer) -> Non
         card = server.operation("get_card", {"project": slug, "card_id": rest})
     except errors.Refusal:
         return
-    terminal.say(f"{row['at'][11:19]}  {card['title']}: {card['status']}")
+    if told.get(rest) != card["status"]:
+        told[rest] = card["status"]
+        terminal.say(f"{row['at'][11:19]}  {card['title']}: {card['status']}")
 
 
 def _newest_run(server: Server, slug: str) -> Answer | None:

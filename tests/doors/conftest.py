@@ -9,9 +9,9 @@ from support import server
 from support.server import Running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server with the project `garden`, shared by a test file; nobody is signed in."""
+    """A server with the project `garden`, shared by all tests of the doors; nobody is signed in."""
     base = tmp_path_factory.mktemp("live")
     folder = base / "garden"
     folder.mkdir()

@@ -104,12 +104,17 @@ def environment(data: Path, **settings: str) -> dict[str, str]:
 
 
 @contextmanager
-def running(data: Path, **settings: str) -> Iterator[Running]:
+def running(data: Path, *, arguments: tuple[str, ...] = (), **settings: str) -> Iterator[Running]:
     """`workstead up` as a process, ready; ended when the block ends, if it still lives."""
+    data.parent.mkdir(parents=True, exist_ok=True)
     log = data.with_name(f"{data.name}.log")
     with log.open("ab") as err:
         process = subprocess.Popen(
-            [*COMMAND, "up"], env=environment(data, **settings), stdout=subprocess.PIPE, stderr=err, text=True
+            [*COMMAND, "up", *arguments],
+            env=environment(data, **settings),
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
         )
     try:
         yield _ready(data, process, log)
@@ -126,9 +131,18 @@ COMMAND = (sys.executable, "-c", "import sys; sys.argv[0] = 'workstead'; from wo
 
 def cli(data: Path, *arguments: str, cwd: Path | None = None, **settings: str) -> subprocess.CompletedProcess[str]:
     """One command of the command line, to its end."""
+    return _run([*COMMAND, *arguments], env=environment(data, **settings), cwd=cwd)
+
+
+def python(data: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """A few lines in an interpreter of their own."""
+    return _run([sys.executable, "-c", script], env=environment(data), cwd=None)
+
+
+def _run(command: list[str], *, env: dict[str, str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(data, **settings),
+        command,
+        env=env,
         cwd=cwd,
         capture_output=True,
         text=True,

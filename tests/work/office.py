@@ -18,7 +18,7 @@ from workstead.kernel.access import AgentProof, Caller, Proof
 from workstead.kernel.operations import Door
 from workstead.kernel.store import prepared
 from workstead.kernel.transaction import Tx
-from workstead.work import cards, configurations
+from workstead.work import cards, configurations, notifications
 from workstead.work.operations import operations
 from workstead.work.workflow.graph import Configuration
 from workstead.work.workflow.lifecycle import Status
@@ -87,6 +87,8 @@ class Office:
                 card = cards.read(tx, self.project_id_in(tx), card_id)
                 assert card is not None
                 if status in {Status.DONE, Status.FAILED, Status.BLOCKED}:
+                    # As a run does: what waits is cleared with the end.
+                    card = notifications.remove(tx, card, notifications.pending(tx, card.project_id, card.id))
                     cards.settle(tx, card, status, RESULT)
                 else:
                     cards.set_status(tx, card, status)
@@ -157,3 +159,15 @@ def reopen(path: Path, *, secret: str, stack: ExitStack) -> Office:
     table = operations(configuration_of=configuration_of, data_folder=path.parent)
     running = stack.enter_context(instance.opened(path, operations=table))
     return Office(founded=founded, instance=running, project="shed", folder=Path(project.folder))
+
+
+def projects_of(tx: Tx) -> Project:
+    """The office's project."""
+    found = projects.find(tx, "shed")
+    assert found is not None
+    return found
+
+
+def rows_of(tx: Tx, project_id: str) -> tuple[cards.CardRow, ...]:
+    """Every living card."""
+    return cards.rows(tx, project_id)

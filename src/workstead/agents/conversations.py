@@ -124,6 +124,26 @@ _AFTER = prepared(
     .limit(bindparam("k_limit"))
     .offset(bindparam("k_offset"))
 )
+_BEFORE = prepared(
+    select(*_ROW_COLUMNS)
+    .where(
+        conversation_row.c.conversation_id == bindparam("k_id"),
+        conversation_row.c.number < bindparam("k_before"),
+    )
+    .order_by(conversation_row.c.number.desc())
+    .limit(bindparam("k_limit"))
+    .offset(bindparam("k_offset"))
+)
+_ANSWERS = prepared(
+    select(conversation_row.c.number)
+    .select_from(conversation_row.join(conversation, conversation.c.id == conversation_row.c.conversation_id))
+    .where(
+        conversation_row.c.conversation_id == bindparam("k_id"),
+        conversation_row.c.number > conversation.c.answer_row,
+        conversation_row.c.kind == literal_column("'tool_result'"),
+        conversation_row.c.call_id == bindparam("k_call_id"),
+    )
+)
 _CALLS = prepared(
     select(*_ROW_COLUMNS)
     .where(
@@ -232,6 +252,17 @@ def rows_after(tx: Tx, conversation_id: str, *, after: int = 0, limit: int = 500
     """Rows in order, after one of them."""
     found = tx.all(_AFTER, k_id=conversation_id, k_after=after, k_limit=limit, k_offset=0)
     return tuple(_row(row) for row in found)
+
+
+def rows_before(tx: Tx, conversation_id: str, *, before: int, limit: int = 500) -> tuple[Row, ...]:
+    """The rows just before one of them, newest first."""
+    found = tx.all(_BEFORE, k_id=conversation_id, k_before=before, k_limit=limit, k_offset=0)
+    return tuple(_row(row) for row in found)
+
+
+def answered(tx: Tx, conversation_id: str, call_id: str) -> bool:
+    """Whether a call of the last answer has its result."""
+    return tx.one(_ANSWERS, k_id=conversation_id, k_call_id=call_id) is not None
 
 
 def open_calls(tx: Tx, one: Conversation) -> tuple[Row, ...]:

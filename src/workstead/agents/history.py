@@ -16,7 +16,7 @@ _SILENT = Message(role=Role.ASSISTANT, text="")
 
 
 class History:
-    """The trusted tail of one conversation in memory: read once, then only what was appended since."""
+    """The trusted tail of one conversation in memory: read once from its end, then only what was appended since."""
 
     def __init__(self, conversation_id: str) -> None:
         self._conversation_id = conversation_id
@@ -32,6 +32,8 @@ class History:
 
     def catch_up(self, tx: Tx) -> None:
         """Read the rows that were appended since the last time."""
+        if not self.last:
+            self._read_tail(tx)
         while page := conversations.rows_after(tx, self._conversation_id, after=self.last, limit=_PAGE):
             for row in page:
                 self._rows.append(row)
@@ -44,16 +46,41 @@ class History:
         told = [_omission(self.omitted)] if self.omitted else []
         return (*told, *to_messages(self._rows))
 
+    def _read_tail(self, tx: Tx) -> None:
+        """The first time: backwards, page by page, until more than fits is held; a long past is never walked."""
+        one = conversations.read(tx, self._conversation_id)
+        before = one.rows + 1 if one is not None else 1
+        newest_first: list[Row] = []
+        whole = False  # an activation that is held from its begin
+        while before > 1 and not (whole and self._bytes > LIMIT_BYTES):
+            page = conversations.rows_before(tx, self._conversation_id, before=before, limit=_PAGE)
+            newest_first += page
+            self._bytes += sum(_size(row) for row in page)
+            whole = whole or any(row.kind is RowKind.ACTIVATION for row in page)
+            before = page[-1].number
+        self._rows = newest_first[::-1]
+        self.omitted = before - 1
+        self.last = self._rows[-1].number if self._rows else 0
+        if before > 1:
+            # The rest of an activation whose begin is not held.
+            self._drop_before(self._begins()[0])
+        self._drop_old()
+
     def _drop_old(self) -> None:
         """Let go of whole activations from the front until the rest fits; the newest always stays."""
         while self._bytes > LIMIT_BYTES:
-            starts = [index for index, row in enumerate(self._rows) if row.kind is RowKind.ACTIVATION and index > 0]
-            if not starts:
+            later = [index for index in self._begins() if index > 0]
+            if not later:
                 return
-            for row in self._rows[: starts[0]]:
-                self._bytes -= _size(row)
-            self.omitted += starts[0]
-            del self._rows[: starts[0]]
+            self._drop_before(later[0])
+
+    def _begins(self) -> list[int]:
+        return [index for index, row in enumerate(self._rows) if row.kind is RowKind.ACTIVATION]
+
+    def _drop_before(self, index: int) -> None:
+        self._bytes -= sum(_size(row) for row in self._rows[:index])
+        self.omitted += index
+        del self._rows[:index]
 
 
 def to_messages(rows: Sequence[Row]) -> tuple[Message, ...]:

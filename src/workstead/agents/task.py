@@ -10,7 +10,9 @@ from workstead.kernel import scopes
 from workstead.kernel.access import AgentProof
 from workstead.kernel.transaction import Tx
 from workstead.work.cards import Result
-from workstead.work.workflow.graph import AgentNode, AgentSpec, Edge, Route
+from workstead.work.workflow.graph import EMIT_RESULT, AgentNode, AgentSpec, Edge, Route
+
+EXHAUSTED = f"{EMIT_RESULT} was not accepted: the node corrective budget is exhausted."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class Accepted:
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
-    """Not accepted; the reason and the correction already stand in the conversation."""
+    """Not accepted; the reason and the correction, if any is left, already stand in the conversation."""
 
     reason: str
 

@@ -117,21 +117,32 @@ class Turns:
             if placed.call.name != EMIT_RESULT:
                 await self._act(placed)
                 continue
-            if index + 1 < len(said.calls):
-                await self._settle(placed, _not_last())
-                continue
-            if self._left == 0:
-                reason = f"{EMIT_RESULT} was not accepted: the node corrective budget is exhausted."
-                await self._settle(placed, ToolResult(success=False, error=reason))
-                return task.Failed(reason=reason)
-            verdict = await self._task.host.finish(
-                task.Finish(
-                    row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left
-                )
-            )
-            if isinstance(verdict, task.Accepted):
-                return verdict
-            self._left -= 1
+            end = await (self._misplaced(said, index) if index + 1 < len(said.calls) else self._finish(placed))
+            if end is not None:
+                return end
+        return None
+
+    async def _finish(self, placed: _Placed) -> task.Accepted | task.Failed | None:
+        """Have a result judged; None when it is to be corrected. The last attempt is judged like every other."""
+        verdict = await self._task.host.finish(
+            task.Finish(row_id=placed.row_id, call_id=placed.call.id, arguments=placed.call.arguments, left=self._left)
+        )
+        if isinstance(verdict, task.Accepted):
+            return verdict
+        if self._left == 0:
+            return task.Failed(reason=verdict.reason)
+        self._left -= 1
+        return None
+
+    async def _misplaced(self, said: _Said, index: int) -> task.Failed | None:
+        """A result that is not the last call spends an attempt like every other that is not accepted."""
+        if self._left == 0:
+            await self._settle(said.calls[index], ToolResult(success=False, error=task.EXHAUSTED))
+            for later in said.calls[index + 1 :]:
+                await self._settle(later, _not_made(later.call.name))
+            return task.Failed(reason=task.EXHAUSTED)
+        self._left -= 1
+        await self._settle(said.calls[index], _not_last())
         return None
 
     async def _ask(self, *, pinned: Candidate | None = None) -> _Said | _Refused | task.Blocked | task.Failed:
@@ -141,8 +152,15 @@ class Turns:
         def claim(tx: Tx, _caller: Caller) -> _Claimed:
             return self._claim(tx, request)
 
-        async def act(_claimed: _Claimed) -> Answer:
-            return await self._transport.complete(request)
+        async def act(claimed: _Claimed) -> Answer:
+            try:
+                return await self._transport.complete(request)
+            except NoTurn:
+                raise
+            except Exception:
+                # What is recorded is the class alone; a provider's text stays in the log.
+                _log.exception("model call failed", id=claimed.input_id, agent=one.agent.name)
+                raise
 
         def settle(
             tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]
@@ -281,27 +299,26 @@ class Turns:
             raise errors.unauthenticated("This agent's activation has ended.")
         try:
             arguments = _arguments(call)
-            with anyio.fail_after(chosen.deadline_s):
+            with anyio.move_on_after(chosen.deadline_s):
                 return await chosen.act(site, arguments)
         except errors.Refusal as refusal:
             if refusal.kind is errors.Kind.UNAUTHENTICATED:
                 raise
             return tool.Acted(result=tool.refused(refusal))
-        except TimeoutError:
-            message = (
-                f"{call.name} took over {chosen.deadline_s:.0f} s and was interrupted; its effect is unknown."
-            )
-            return tool.Acted(result=ToolResult(success=False, error=message, data={"outcome_unknown": True}))
         except Exception:  # noqa: BLE001 - the agent loop: a broken tool must not end the activation
             trace_id = site.call_id
             _log.exception("tool failed", tool=call.name, id=trace_id)
             message = f"{call.name} failed inside the server (id {trace_id}); try another way."
             return tool.Acted(result=ToolResult(success=False, error=message))
+        return tool.Acted(result=_late(chosen))
 
     async def _settle(self, placed: _Placed, result: ToolResult) -> None:
         await self._effects.settle(self._task.scope, lambda tx: self._append_result(tx, placed, result))
 
     def _append_result(self, tx: Tx, placed: _Placed, result: ToolResult) -> None:
+        if conversations.answered(tx, self._task.conversation.id, placed.row_id):
+            # A cancelled or late call may have committed its result with its change: that one stands.
+            return
         row = result_row(placed.row_id, call_id=placed.call.id, name=placed.call.name, result=result)
         conversations.append(tx, self._task.conversation, [row], activation_id=self._task.activation_id)
 
@@ -386,13 +403,28 @@ def _not_last() -> ToolResult:
     return ToolResult(success=False, error=message)
 
 
+def _late(chosen: tool.Tool) -> ToolResult:
+    known = "its effect is unknown" if chosen.changes else "it changes nothing"
+    message = f"{chosen.name} took over {chosen.deadline_s:g} s and was interrupted; {known}."
+    return ToolResult(success=False, error=message, data={"outcome_unknown": True} if chosen.changes else None)
+
+
+def _not_made(name: str) -> ToolResult:
+    return ToolResult(success=False, error=f"{name} was not called: the step had ended before it.")
+
+
 def _interrupted(name: str) -> ToolResult:
     data: Json = {"interrupted": True}
-    return ToolResult(success=False, error=f"{name} was interrupted by Stop.", data=data)
+    message = f"{name} was interrupted: the run was stopped or the server went down."
+    return ToolResult(success=False, error=message, data=data)
 
 
 def _size(request: Request) -> int:
-    texts = len(request.instructions) + sum(
-        len(message.text) + sum(len(call.arguments) for call in message.calls) for message in request.messages
+    texts = _bytes(request.instructions) + sum(
+        _bytes(message.text) + sum(_bytes(call.arguments) for call in message.calls) for message in request.messages
     )
     return texts + sum(len(canonical.dump(dict(each.parameters))) for each in request.tools)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

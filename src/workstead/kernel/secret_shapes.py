@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from workstead.kernel import secret_names
 
 # The words our own credentials start with (S22).
-OWN_PREFIXES = ("ws_api_", "ws_ast_", "ws_card_", "ws_link_", "ws_oat_", "ws_ort_", "ws_play_")
+OWN_PREFIXES = ("ws_api_", "ws_ast_", "ws_card_", "ws_in_", "ws_link_", "ws_oat_", "ws_ort_", "ws_play_")
 
 Span = tuple[int, int]
 

@@ -13,7 +13,7 @@ from workstead.accounts import grants
 from workstead.agents import conversations, turns
 from workstead.agents.conversations import Conversation, NewRow, RowKind
 from workstead.agents.models.shape import Role
-from workstead.agents.task import Accepted, Finish, Rejected, Verdict
+from workstead.agents.task import EXHAUSTED, Accepted, Finish, Rejected, Verdict
 from workstead.agents.tools import result
 from workstead.agents.tools.tool import ToolResult
 from workstead.kernel.access import Author
@@ -82,7 +82,7 @@ def finish(tx: Tx, position: Position, call: Finish) -> Verdict:
     try:
         _check(tx, position, card, edge)
     except _NotYet as gate:
-        if gate.stale:
+        if gate.stale and call.left:
             return _reject_stale(tx, position, card, call)
         return _reject(tx, position, call, why=str(gate))
     pending = notifications.pending(tx, card.project_id, card.id)
@@ -240,6 +240,10 @@ def _exports(card: Card, numbers: Mapping[str, int], names: tuple[str, ...]) -> 
 
 
 def _reject(tx: Tx, position: Position, call: Finish, *, why: str) -> Rejected:
+    if not call.left:
+        # Nothing is delivered, shown or asked any more: the step ends here.
+        _append(tx, position, [_settled(call, ToolResult(success=False, error=EXHAUSTED))])
+        return Rejected(reason=EXHAUSTED)
     rows = [
         _settled(call, ToolResult(success=False, error=why)),
         *turns.correction_rows(position.node.correction_prompt.text, why=why, left=call.left - 1),
@@ -276,6 +280,8 @@ def _reject_pending(
 ) -> Rejected:
     """Notices defeat the result: deliver exactly these, remove exactly these, consider again."""
     why = f"New notices arrived before {EMIT_RESULT} was accepted; read them and decide again."
+    if not call.left:
+        return _reject(tx, position, call, why=why)
     failed = ToolResult(success=False, error=why, data={"reason": "pending_notifications"})
     _append(
         tx,

@@ -1,7 +1,7 @@
 """Action nodes: a step done by a contained command; its outcome is what was observed, never what was hoped for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyio.abc import TaskGroup
 
@@ -11,7 +11,7 @@ from workstead.agents.task import Accepted, Failed, TaskEnd
 from workstead.kernel import faults
 from workstead.kernel.access import Author
 from workstead.kernel.transaction import Tx
-from workstead.runs import acceptance, activations
+from workstead.runs import acceptance, activations, runs
 from workstead.runs.activations import Activation
 from workstead.runs.surroundings import Surroundings
 from workstead.work import cards, notifications, records
@@ -58,6 +58,7 @@ async def run(around: Surroundings, step: Step) -> TaskEnd:
 
 
 def _enter(tx: Tx, around: Surroundings, step: Step) -> Card:
+    runs.require_going(tx, around.run)
     card = _card(tx, step.activation)
     executor = f"action:{step.node.action}"
     activations.enter(tx, around.run, step.activation, ordinal=step.ordinal, node=step.node.name, executor=executor)
@@ -154,6 +155,7 @@ def _read_output(around: Surroundings, step: Step, view: ProcessView) -> str | N
 
 
 def _settle(tx: Tx, around: Surroundings, step: Step, *, seen: _Observed, output: str | None) -> TaskEnd:
+    runs.require_going(tx, around.run)
     card = _card(tx, step.activation)
     exports: tuple[Export, ...] = ()
     executor = f"action:{step.node.action}"
@@ -175,8 +177,9 @@ def _settle(tx: Tx, around: Surroundings, step: Step, *, seen: _Observed, output
     conditional = isinstance(target, TerminalTarget) and bool(pending) and edge.pending_notifications is not None
     if isinstance(target, TerminalTarget) and not conditional:
         counted = step.results[target.promote_node] if target.promote_node is not None else outcome
+        published = replace(counted, exports=tuple(one for one in exports if one.name in target.export_records))
         status = Status(target.status.value.lower())
-        acceptance.settle_card(tx, around.run, step.activation, card, status=status, outcome=counted)
+        acceptance.settle_card(tx, around.run, step.activation, card, status=status, outcome=published)
     return Accepted(edge=edge, outcome=seen.outcome, summary=seen.summary, result=outcome, conditional=conditional)
 
 

@@ -16,7 +16,7 @@ from workstead.kernel import faults
 from workstead.kernel.access import Agent, AgentProof, Caller
 from workstead.kernel.canonical import Json
 from workstead.kernel.transaction import Tx
-from workstead.runs import acceptance, actions, activations, context, node
+from workstead.runs import acceptance, actions, activations, context, node, runs
 from workstead.runs.activations import Activation
 from workstead.runs.context import Transition
 from workstead.runs.surroundings import Surroundings
@@ -43,33 +43,40 @@ async def run(around: Surroundings, activation: Activation) -> CardEnd:
 
     Everything the card started ends with this; whatever goes wrong inside becomes the card's failure.
     """
+    walk = _Walk(around, activation)
     try:
         async with anyio.create_task_group() as group:
-            end = await _Walk(around, activation, group).run()
+            end = await walk.run(group)
             # The leader's end ends what it left behind.
             group.cancel_scope.cancel()
-    except* errors.Refusal as refusals:
-        raise refusals.exceptions[0] from None
+    except Exception as failure:  # noqa: BLE001 - whatever a command of the card ran into must not end the server
+        stopped, others = _split(failure)
+        if stopped is not None and others is None:
+            raise stopped from None
+        _log.exception("activation failed", id=activation.id)
+        return await walk.fail()
     return end
 
 
 class _Walk:
     """The walk through one graph."""
 
-    def __init__(self, around: Surroundings, activation: Activation, group: TaskGroup) -> None:
+    def __init__(self, around: Surroundings, activation: Activation) -> None:
         self._around = around
         self._activation = activation
-        self._group = group
         self._kind = around.type_of(around.effects.glance(self._read_card).type)
         self._results: dict[str, Result] = {}
         self._ordinal = 0
+        self._at = ""
 
-    async def run(self) -> CardEnd:
+    async def run(self, group: TaskGroup) -> CardEnd:
+        """From the entry to a terminal. group: its end ends every command that the card started."""
         workflow = self._kind.workflow
         entry = workflow.entries[self._activation.entry]
         at, transition = entry.node, context.by_entry(self._activation.entry, entry)
         while True:
-            end = await self._visit(at, transition)
+            self._at = at
+            end = await self._visit(at, transition, group=group)
             if not isinstance(end, Accepted):
                 return await self._end_by_runtime(at, end)
             self._results[at] = end.result
@@ -79,7 +86,15 @@ class _Walk:
                 continue
             return self._ended()
 
-    async def _visit(self, at: str, transition: Transition) -> TaskEnd:
+    async def fail(self) -> CardEnd:
+        """End the card after something beside its walk broke; an end that was published before stands."""
+        if self._around.effects.glance(self._read_card).status is not Status.RUNNING:
+            return self._ended()
+        trace_id = f"{self._activation.id}:{self._ordinal}"
+        reason = f"The step `{self._at}` failed inside the server (id {trace_id})."
+        return await self._end_by_runtime(self._at, Failed(reason=reason))
+
+    async def _visit(self, at: str, transition: Transition, *, group: TaskGroup) -> TaskEnd:
         chosen = self._kind.workflow.nodes[at]
         try:
             if isinstance(chosen, AgentNode):
@@ -91,7 +106,7 @@ class _Walk:
                     transition=transition,
                     results=dict(self._results),
                     activate=self._activate,
-                    group=self._group,
+                    group=group,
                 )
                 return await node.run(self._around, visit)
             step = actions.Step(
@@ -100,7 +115,7 @@ class _Walk:
                 node=chosen,
                 ordinal=self._ordinal,
                 results=dict(self._results),
-                group=self._group,
+                group=group,
             )
             return await actions.run(self._around, step)
         except errors.Refusal as refusal:
@@ -130,6 +145,7 @@ class _Walk:
         outcome = Result(executor="runtime", node=at, outcome=f"execution:{status.value}", summary=reason)
 
         def job(tx: Tx) -> None:
+            runs.require_going(tx, self._around.run)
             grants.end_activation(tx, self._activation.id)
             activations.leave(tx, self._activation, ordinal=self._ordinal, outcome=outcome.outcome, summary=reason)
             card = self._read_card(tx)
@@ -162,6 +178,22 @@ def open_root(tx: Tx, around: Surroundings) -> Activation:
         message = f"The project's card is {state}; reopen it, then run again."
         raise errors.conflict("project_not_startable", message, status=state)
     return _open(tx, around, card, entry=entry, parent=None, direction=None)
+
+
+def _split(failure: Exception) -> tuple[errors.Refusal | None, BaseException | None]:
+    """The refusal that a stopped run is told by, and whatever else went wrong."""
+    if isinstance(failure, errors.Refusal):
+        return failure, None
+    if not isinstance(failure, ExceptionGroup):
+        return None, failure
+    refusals, others = failure.split(errors.Refusal)
+    return _first(refusals) if refusals is not None else None, others
+
+
+def _first(group: ExceptionGroup[errors.Refusal]) -> errors.Refusal:
+    """The first refusal of a group, however deep it stands."""
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, ExceptionGroup) else found
 
 
 def _open_child(tx: Tx, around: Surroundings, parent: Activation, *, caller: Caller, wanted: Wanted) -> Activation:

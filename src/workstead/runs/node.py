@@ -17,7 +17,7 @@ from workstead.agents.tools.workbench import Activation as Wanted
 from workstead.agents.tools.workbench import Workbench
 from workstead.kernel.access import AgentProof, Caller
 from workstead.kernel.transaction import Tx
-from workstead.runs import acceptance, activations, context, recovery
+from workstead.runs import acceptance, activations, context, recovery, runs
 from workstead.runs.acceptance import Position
 from workstead.runs.activations import Activation
 from workstead.runs.context import Transition
@@ -87,6 +87,7 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
 
 def _enter(tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec) -> Position:
     """Grant, visit, records, conversation and everything the agent is told at entry, in one commit."""
+    runs.require_going(tx, around.run)
     card = _card(tx, visit.activation)
     grant = Grant(
         id=tx.new_id(),

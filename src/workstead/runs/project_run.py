@@ -13,6 +13,7 @@ import structlog
 
 from workstead import errors
 from workstead.accounts import grants
+from workstead.accounts.projects import Project
 from workstead.jobs import leases
 from workstead.jobs.leases import Lease
 from workstead.kernel import faults
@@ -61,11 +62,11 @@ class ProjectRun:
         if self._left is _Left.LEASE:
             # Another holder has the project now: nothing of it is ours to write.
             return
+        # After an end of its own this finds nothing; it proves that no card below is left running.
+        await recovery.settle(self._effects, around.project, run=around.run)
         if self._end is not None:
             await self._finish(Ending(self._end.status.value), self._end.result.summary)
-            return
-        await recovery.settle(self._effects, around.project, run=around.run)
-        if self._left is _Left.STOP:
+        elif self._left is _Left.STOP:
             await self._finish(Ending.STOPPED, "Stopped. What was interrupted is settled; run again to go on.")
         else:
             await self._finish(Ending.FAILED, self._failure or "The run ended without a result.")
@@ -128,7 +129,7 @@ class ProjectRun:
         runs.move(tx, self._around.run, State.STOPPING)
 
     async def _parked(self) -> None:
-        if self._around.gate.closed:
+        if self._around.gate.closed and self._left is _Left.NOT:
             await self._move(State.PAUSED)
 
     async def _move(self, state: State) -> None:
@@ -158,6 +159,17 @@ class ProjectRun:
 def lease_name(project_id: str) -> str:
     """The lease under which a project's run is worked on."""
     return f"run:{project_id}"
+
+
+def take_over(project: Project, *, owner: str) -> Callable[[Tx], None]:
+    """The transaction that frees the project's lease from a server that is known to be gone."""
+
+    def job(tx: Tx) -> None:
+        lease = leases.claim(tx, lease_name(project.id), owner=owner, dead=True)
+        if lease is not None:
+            leases.release(tx, lease)
+
+    return job
 
 
 def claim(run: Run, *, owner: str) -> Callable[[Tx], tuple[Run, Lease] | None]:

@@ -207,6 +207,13 @@ def end(tx: Tx, one: Run, ending: Ending, *, reason: str) -> Run:
     return save(tx, replace(fresh, state=State.ENDED, ended_at=tx.at, ending=ending, reason=reason))
 
 
+def require_going(tx: Tx, one: Run) -> None:
+    """Raise `unauthenticated` once the run is being stopped or has ended: nothing late may still count."""
+    now = read(tx, one.id)
+    if now is None or not now.live or now.state is State.STOPPING:
+        raise errors.unauthenticated("This run has been stopped.")
+
+
 def save(tx: Tx, one: Run) -> Run:
     """Write the row and tell the feed."""
     tx.run(

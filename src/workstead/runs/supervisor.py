@@ -8,9 +8,10 @@ import anyio
 import structlog
 
 from workstead import errors
-from workstead.accounts import projects
+from workstead.accounts import grants, projects
 from workstead.accounts.projects import Project
 from workstead.agents.models.shape import Transport
+from workstead.jobs import leases
 from workstead.kernel import scopes
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -54,11 +55,14 @@ class Supervisor:
         """Settle what an earlier server left behind; called before anything is served. Starts nothing."""
         found = await self.effects.read(_with_projects)
         for project, run in found:
+            # The instance's lock says that no other server lives, so nobody has to wait until its lease runs out.
+            await self.effects.settle(project.scope, project_run.take_over(project, owner=self.owner))
             recovered = (
                 await recovery.interrupted_run(self.effects, project, run)
                 if run is not None
                 else await recovery.settle(self.effects, project, run=None)
             )
+            await self.effects.settle(project.scope, self._free(project))
             if recovered.cards or recovered.processes:
                 _log.info("recovered", project=project.slug, cards=len(recovered.cards), processes=recovered.processes)
 
@@ -131,7 +135,23 @@ class Supervisor:
         return made[route.name]
 
     async def _give_up(self, project: Project, run: Run, reason: str) -> None:
-        await self.effects.settle(project.scope, lambda tx: runs.end(tx, run, Ending.FAILED, reason=reason))
+        """End a run that cannot be worked on; its cards are put right by the next one."""
+
+        def job(tx: Tx) -> None:
+            grants.end_run(tx, run.id)
+            runs.end(tx, run, Ending.FAILED, reason=reason)
+
+        await self.effects.settle(project.scope, job)
+
+    def _free(self, project: Project) -> Callable[[Tx], None]:
+        """Take the project's lease from an earlier start, which is gone, so that the next run need not wait for it."""
+
+        def job(tx: Tx) -> None:
+            lease = leases.claim(tx, project_run.lease_name(project.id), owner=self.owner, dead=True)
+            if lease is not None:
+                leases.release(tx, lease)
+
+        return job
 
 
 def _with_projects(tx: Tx) -> tuple[tuple[Project, Run | None], ...]:

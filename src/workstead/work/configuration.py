@@ -120,9 +120,7 @@ class _Shelf:
         if path in self._absent:
             return None
         if path not in self.selected:
-            source = (
-                template.read_bundled(path) if path.startswith(prompts.BUNDLED_PREFIX) else self._read(path)
-            )
+            source = template.read_bundled(path) if path.startswith(prompts.BUNDLED_PREFIX) else self._read(path)
             if source is None:
                 self._absent.add(path)
                 return None

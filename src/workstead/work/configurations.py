@@ -113,6 +113,11 @@ def load(tx: Tx, digest: str) -> Configuration:
     return found
 
 
+def forget() -> None:
+    """Drop what this process has compiled; the next load reads the stored sources again."""
+    _CACHE.clear()
+
+
 def stored(tx: Tx, digest: str) -> Sources:
     """The exact sources that were kept. Raises not found."""
     row = tx.one(_SOURCES, k_digest=digest)

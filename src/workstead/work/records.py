@@ -36,7 +36,10 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """The one text that can change. version: 0 while it still is the starter. target: its number when accepted."""
+    """The one text that can change. version: 0 while it still is the starter. target: its number when accepted.
+
+    opened_at: when it was opened or last written.
+    """
 
     content: str
     version: int
@@ -234,8 +237,8 @@ def write_draft(tx: Tx, card: Card, name: str, *, text: str) -> Record:
     if now is not None and now.content == text:
         raise errors.conflict("record_unchanged", f"{name} already says exactly this; nothing was written.")
     target = one.draft.target if one.draft is not None else one.accepted + 1
-    opened_at = one.draft.opened_at if one.draft is not None else tx.at
-    draft = Draft(content=text, version=target, target=target, opened_at=opened_at)
+    # A draft that an interrupted activation left is this writer's now, to be closed or dropped with its node.
+    draft = Draft(content=text, version=target, target=target, opened_at=tx.at)
     return _save(tx, replace(one, baseline=None, draft=draft, head=documents.touch(tx, one.head)))
 
 

@@ -22,13 +22,9 @@ def materialise(template: str = CLASSIC, *, profile: str = PRACTICE) -> Mapping[
     Raises invalid `template_unknown`, `profile_unknown`.
     """
     if template not in TEMPLATES:
-        raise errors.invalid(
-            "template_unknown", f"There is no template {template!r}; there is {', '.join(TEMPLATES)}."
-        )
+        raise errors.invalid("template_unknown", f"There is no template {template!r}; there is {', '.join(TEMPLATES)}.")
     if profile not in PROFILES:
-        raise errors.invalid(
-            "profile_unknown", f"There is no profile {profile!r}; there is {', '.join(PROFILES)}."
-        )
+        raise errors.invalid("profile_unknown", f"There is no profile {profile!r}; there is {', '.join(PROFILES)}.")
     root = _ROOT / template
     files = {path.relative_to(root).as_posix(): path.read_bytes() for path in _files(root)}
     return files | {".gitignore": _IGNORED}

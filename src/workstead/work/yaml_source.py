@@ -97,9 +97,7 @@ def _unreadable(source: bytes, name: str) -> errors.Issue | None:
     at = source.find(b"\0")
     if at >= 0:
         line = source.count(b"\n", 0, at) + 1
-        return errors.Issue(
-            path=f"{name}:{line}", message="A NUL byte stands here; the file must be plain text."
-        )
+        return errors.Issue(path=f"{name}:{line}", message="A NUL byte stands here; the file must be plain text.")
     try:
         source.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -172,18 +172,19 @@ class HistoryView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class SpokenView:
-    """One row of a conversation. who: agent, system or tool. kind: what sort of row. text: as it was said."""
+    """One row of a conversation. who: agent, system or tool. kind: what sort of row. tool: which one was called or answered. text: as said."""
 
     number: int
     who: str
     kind: str
+    tool: str | None
     at: str
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationView(View):
-    """What an agent said and did on a card. earlier: rows before those shown, as the number of the last of them."""
+    """What an agent said and did on a card. next: where later rows begin; None at the end."""
 
     TEMPLATE: ClassVar[str] = "conversation.html"
 
@@ -229,7 +230,8 @@ def spoken(row: Mapping[str, Any]) -> SpokenView:
     return SpokenView(
         number=row["number"],
         who=row["role"],
-        kind=f"{row['kind']} {row['tool']}" if row["tool"] is not None else row["kind"],
+        kind=row["kind"],
+        tool=row["tool"],
         at=moment(row["at"]),
         text=text if isinstance(text, str) else json.dumps(content, ensure_ascii=False, indent=2),
     )

@@ -35,9 +35,7 @@ def compile_tree(
     problems = Problems(name, environment)
     configuration = _configuration(At(root, "", problems), problems, digest=digest, lookup=lookup)
     issues = tuple(problems.issues)
-    return Outcome(
-        configuration=None if issues else configuration, issues=issues, warnings=tuple(problems.warnings)
-    )
+    return Outcome(configuration=None if issues else configuration, issues=issues, warnings=tuple(problems.warnings))
 
 
 def _configuration(at: At, problems: Problems, *, digest: str, lookup: Lookup) -> graph.Configuration:

@@ -58,9 +58,7 @@ class Surroundings:
             if at is not None and reference:
                 at.fail(_missing_prompt(Kind.PROCESS, reference))
             return _MISSING_PROMPT
-        return graph.Prompt(
-            reference=reference, path=found[0], text=found[1], compactable=compactable, key=key
-        )
+        return graph.Prompt(reference=reference, path=found[0], text=found[1], compactable=compactable, key=key)
 
 
 def read_node(name: str, at: At, around: Surroundings) -> graph.AgentNode | graph.ActionNode | None:
@@ -246,9 +244,7 @@ def _action_node(name: str, at: At, *, execution: At, around: Surroundings) -> g
             wanted = ", ".join(f"`{outcome}`" for outcome in actions.OUTCOMES)
             fields["edges"].fail(f"The edges of `{actions.SHELL_RUN}` are exactly {wanted}.")
         edges = {outcome: _action_edge(outcome, each, around) for outcome, each in named.items()}
-    return graph.ActionNode(
-        name=name, action="shell.run", version=1, input=run, output_record=output, edges=edges
-    )
+    return graph.ActionNode(name=name, action="shell.run", version=1, input=run, output_record=output, edges=edges)
 
 
 def _action_edge(outcome: str, at: At, around: Surroundings) -> graph.ActionEdge:
@@ -260,9 +256,7 @@ def _action_edge(outcome: str, at: At, around: Surroundings) -> graph.ActionEdge
         fields["cases"].fail(f"An outcome has one to {actions.MAX_CASES} cases.")
     cases = [_case(outcome, item, around) for item in items]
     fields["cases"].unique([(item, case.id) for item, case in zip(items, cases, strict=True)])
-    otherwise = graph.Edge(
-        outcome=outcome, target=graph.NodeTarget(node=""), prompt=None, pending_notifications=None
-    )
+    otherwise = graph.Edge(outcome=outcome, target=graph.NodeTarget(node=""), prompt=None, pending_notifications=None)
     if "otherwise" in fields:
         otherwise = _edge(outcome, fields["otherwise"], around)
     return graph.ActionEdge(outcome=outcome, cases=tuple(cases), otherwise=otherwise)

@@ -30,10 +30,7 @@ class Models:
 
 def read_agents(at: At, *, routes: Mapping[str, graph.Route], library: Library) -> dict[str, Agent]:
     """Every agent of the source."""
-    return {
-        name: _agent(name, each, routes=routes, library=library)
-        for name, each in at.named(grammar.AGENT).items()
-    }
+    return {name: _agent(name, each, routes=routes, library=library) for name, each in at.named(grammar.AGENT).items()}
 
 
 def read_models(models: At | None, providers: At | None) -> Models:
@@ -261,9 +258,7 @@ def _route(name: str, at: At, *, order: _Order, providers: Mapping[str, graph.Pr
     )
 
 
-def _candidates(
-    models: tuple[str, ...], providers: Mapping[str, graph.Provider]
-) -> tuple[graph.Candidate, ...]:
+def _candidates(models: tuple[str, ...], providers: Mapping[str, graph.Provider]) -> tuple[graph.Candidate, ...]:
     ranked = sorted(providers.values(), key=lambda provider: -provider.priority)
     return tuple(
         graph.Candidate(provider=provider.name, model=model)

@@ -71,9 +71,7 @@ class Library:
             for folder in folders
         )
 
-    def _text(
-        self, kind: Kind, reference: str, card_type: str, *, macros: frozenset[str]
-    ) -> tuple[str, str] | None:
+    def _text(self, kind: Kind, reference: str, card_type: str, *, macros: frozenset[str]) -> tuple[str, str] | None:
         found = self._find(kind, reference, card_type)
         if found is None:
             return None
@@ -130,9 +128,7 @@ def render_agent_prompt(node: graph.AgentNode, *, card_type: str, card_id: str, 
     )
 
 
-def render_initialization(
-    record: graph.RecordSpec, *, card_type: str, card_id: str, card_title: str, node: str
-) -> str:
+def render_initialization(record: graph.RecordSpec, *, card_type: str, card_id: str, card_title: str, node: str) -> str:
     """The starter text of a record, "" if it has none."""
     values = {
         "cardType": card_type,
@@ -173,9 +169,7 @@ def _descendants_line(context: graph.DescendantContext) -> str:
     names = ", ".join(f"`{name}`" for name in context.records)
     line = f"You are shown {names} of every card below this one."
     if context.require_unchanged_until_accept:
-        line += (
-            " If one of them changes before your result is accepted, you see the new text and decide again."
-        )
+        line += " If one of them changes before your result is accepted, you see the new text and decide again."
     return line
 
 
