@@ -70,13 +70,14 @@ Chooser = Callable[[Asked], Reply]
 
 @dataclass(kw_only=True)
 class ModelServer:
-    """A server that lives. asked: every request so far, in order."""
+    """A server that lives. asked: every request so far, in order. mistakes: of the chooser."""
 
     url: str
     choose: Chooser
     closing: threading.Event = field(default_factory=threading.Event)
     gone: threading.Event = field(default_factory=threading.Event)
     asked: list[Asked] = field(default_factory=list)
+    mistakes: list[Exception] = field(default_factory=list)
 
 
 def in_order(replies: Sequence[Reply]) -> Chooser:
@@ -106,12 +107,16 @@ def serving(*replies: Reply, choose: Chooser | None = None) -> Iterator[ModelSer
         listening.shutdown()
         thread.join()
         listening.server_close()
+    assert not server.mistakes, server.mistakes
 
 
 class _Listening(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     served: ModelServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away is no news."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -129,7 +134,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = Asked(api=api, path=self.path, headers=headers, raw=raw)
         server.asked.append(asked)
-        reply = server.choose(asked)
+        try:
+            reply = server.choose(asked)
+        except Exception as broken:  # noqa: BLE001 - a test's mistake must end its call, not hang it
+            server.mistakes.append(broken)
+            reply = Fails(status=400, body="the test's chooser failed")
         try:
             if isinstance(reply, Fails):
                 self._whole(reply)

@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -17,6 +17,8 @@ from workstead.outbound.failures import FailureKind, OutboundError
 _CONNECTIONS = 64
 _KEPT = 16
 _KEPT_S = 30.0
+_SEE_OUT_S = 0.05
+_SEE_OUT_CHUNKS = 16
 
 
 class Progress(Enum):
@@ -109,7 +111,6 @@ class Client:
             receiver.begin(Head(status=answer.status_code, headers=_lowered(answer.headers.multi_items())))
             await _hand_on(answer.aiter_raw(), receiver, limits=call.limits, deadline=deadline)
         finally:
-            # Nothing is drained: what is left of an answer that is complete, or of a broken one, is of no interest.
             with anyio.CancelScope(shield=True), anyio.move_on_after(1):
                 await answer.aclose()
 
@@ -183,9 +184,18 @@ async def _hand_on(chunks: AsyncIterator[bytes], receiver: Receiver, *, limits: 
             raise OutboundError(FailureKind.TOO_LARGE, f"The answer is larger than {limits.answer_bytes} bytes.")
         progress = receiver.take(chunk)
         if progress is Progress.ENOUGH:
+            await _see_out(chunks)
             return
         if progress is Progress.MEANINGFUL:
             silent_at = anyio.current_time() + limits.silence_s
+
+
+async def _see_out(chunks: AsyncIterator[bytes]) -> None:
+    """Wait a moment for the end that usually comes at once, so that the connection is kept. It can change nothing."""
+    with anyio.move_on_after(_SEE_OUT_S), suppress(httpx2.HTTPError, httpx2.StreamError):
+        for _ in range(_SEE_OUT_CHUNKS):
+            if await anext(chunks, None) is None:
+                return
 
 
 @contextmanager
