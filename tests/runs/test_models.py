@@ -139,7 +139,7 @@ class Workers:
                 write = Tool(name="write", arguments={"path": "record:///review.md", "content": content})
                 return Says(calls=(write, finished("approved")))
             case _:
-                return Says(calls=(status("Greeting"), finished("complete_reviewed")))
+                return Says(calls=(status("Greeting, assessed"), finished("complete_reviewed")))
 
 
 def status(title: str) -> Tool:
@@ -164,7 +164,7 @@ async def test_three_models_carry_a_project_from_its_objective_to_done(
             safe = Safe(built.settings.key_file, learn=lambda _: None)
             await secrets.put_sealed(built.operations, safe, PROOF, {"name": "anthropic", "value": PLANNER_KEY})
             run = await run_to_end(built, folder)
-    assert (run.ending, run.reason) == ("done", "It is done."), workers.seen
+    assert run.ending == "done", (run.reason, workers.seen, texts(server.asked[-1].body)[-6:])
     assert (folder / "hello.txt").read_text() == "hello\n"
     keys = {(asked.api, asked.headers.get("x-api-key") or asked.headers.get("authorization")) for asked in server.asked}
     assert keys == {("messages", PLANNER_KEY), ("chat", f"Bearer {EXECUTOR_KEY}"), ("responses", None)}
