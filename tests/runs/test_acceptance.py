@@ -6,7 +6,7 @@ import pytest
 
 from runs import checks
 from support import workplace
-from support.workplace import Line, Said, activate, call, result, write
+from support.workplace import Line, Lines, Said, activate, call, result, write
 from work import folder
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Request
@@ -44,7 +44,7 @@ async def test_a_requirement_asks_for_what_its_mode_and_gate_say(
     """Spec, records: nothing written never passes; an earlier text passes `continue` with `exists` only."""
     first: list[Line] = [[result("ready")], [write("status.md", "One"), result("ready")]]
     again: list[Line] = [[result("stuck")], [write("status.md", "Two"), result("stuck")]]
-    lines = {"steer": [*first, *again], "check": [[write("review.md", "No"), result("redo")]]}
+    lines: Lines = {"steer": [*first, *again], "check": [[write("review.md", "No"), result("redo")]]}
     async with workplace.opened(tmp_path, lines=lines, source=needs(f"{{mode: {mode}, gate: {gate}}}")) as shed:
         ended = await shed.run()
         assert ended.ending is Ending.BLOCKED
@@ -57,7 +57,7 @@ async def test_a_requirement_asks_for_what_its_mode_and_gate_say(
 @pytest.mark.covers("W04")
 async def test_a_starter_is_no_written_text(tmp_path: Path) -> None:
     """Spec, records: an initialised baseline satisfies neither gate, and a free read changes nothing."""
-    lines = {
+    lines: Lines = {
         "steer": [[MADE], activate("Saw"), *[[write("status.md", "S"), result("stuck")]]],
         "do": [[call("read", path="record:///status.md"), result("done")], *CHILD],
     }
@@ -110,7 +110,7 @@ async def test_what_a_failed_step_wrote_is_dropped(tmp_path: Path) -> None:
 async def test_a_draft_that_a_stopped_step_left_is_closed_by_the_next_writer(tmp_path: Path) -> None:
     """A past bug: the draft kept the time of the dead activation and could never be closed."""
     source = needs("{mode: continue, gate: exists}")
-    lines: dict[str, list[Line]] = {"steer": [[write("status.md", "Half")], [call("run_command", command="sleep 60")]]}
+    lines: Lines = {"steer": [[write("status.md", "Half")], [call("run_command", command="sleep 60")]]}
     async with workplace.opened(tmp_path, lines=lines, source=source) as shed:
         await shed.start()
         await shed.until(lambda: "run_command" in shed.called("lead"))
@@ -142,9 +142,9 @@ async def test_a_verdict_on_what_has_changed_is_refused_and_the_reviewer_sees_it
         ended = await shed.run()
         assert ended.ending is Ending.BLOCKED
         errors = [one["error"] for one in shed.results("judge") if not one["success"]]
+        changed = "Something below this card changed since you read it; your open review was discarded."
         assert errors == [
-            "Something below this card changed since you read it; your open review was discarded. "
-            "Judge it as it is now.",
+            f"{changed} Judge it as it is now.",
             "This step needs review.md, and it has no written text; write record:///review.md?card=project.",
         ]
         shown = [text for text in shed.texts("judge", RowKind.CONTEXT) if "Records of the cards below" in text]
@@ -156,7 +156,7 @@ async def test_a_verdict_on_what_has_changed_is_refused_and_the_reviewer_sees_it
 @pytest.mark.covers("W06")
 async def test_done_waits_for_the_cards_below_and_blocked_does_not(tmp_path: Path) -> None:
     """Spec, completion gate: a card ends DONE only when its children have ended."""
-    lines = {
+    lines: Lines = {
         "steer": [[MADE], [write("status.md", "S"), result("ready")], [write("status.md", "T"), result("stuck")]],
         "check": [[write("review.md", "Good"), result("good")], [result("redo")]],
     }
@@ -173,7 +173,7 @@ async def test_promotion_and_exports_need_what_they_name(tmp_path: Path) -> None
     entries = "        BLOCKED: {node: steer}\n        STOPPED: {node: steer, prompt"
     blocked = entries.replace("BLOCKED: {node: steer}", "BLOCKED: {node: check}")
     source = folder.changed(entries, blocked, source=workplace.SOURCE)
-    lines = {
+    lines: Lines = {
         "steer": [[write("status.md", "S"), result("stuck")], [write("status.md", "T"), result("stuck", "Still.")]],
         "check": [[write("review.md", "Good"), result("good")], [result("redo")]],
     }
