@@ -10,9 +10,11 @@ from support.workplace import Line, Lines, Said, activate, call, result, write
 from work import folder
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Request
+from workstead.agents.task import EXHAUSTED
 from workstead.kernel.transaction import Tx
 from workstead.runs.runs import Ending
-from workstead.work import notifications, records
+from workstead.work import cards, notifications, records
+from workstead.work.workflow.graph import MAX_CORRECTIONS
 from workstead.work.workflow.lifecycle import Status
 
 MADE = call("create_card", type="task", title="Saw", bootstrap_content="Saw the planks.")
@@ -248,3 +250,76 @@ async def test_an_end_clears_the_queue_of_a_card(tmp_path: Path) -> None:
         assert shed.look(lambda tx: notifications.pending(tx, shed.project_id, "project")) == ()
         assert shed.texts("lead", RowKind.NOTIFICATION) == []
         assert shed.card().status is Status.FAILED
+
+
+@pytest.mark.covers("W06", "W08")
+async def test_gates_are_asked_in_the_order_of_the_spec(tmp_path: Path) -> None:
+    """Spec, acceptance: records, freshness, completion, promotion; the first that fails speaks alone."""
+    good = result("good")
+    entries = "        BACKLOG: {node: steer}\n        CHANGED: {node: steer}\n        BLOCKED: {node: steer}"
+    first = entries.replace("BACKLOG: {node: steer}", "BACKLOG: {node: check}")
+    async with workplace.opened(tmp_path, source=folder.changed(entries, first, source=workplace.SOURCE)) as shed:
+        child = await shed.add_card("Saw")
+
+        async def touch(_request: Request) -> Said:
+            await shed.change(lambda tx: records.write_draft(tx, shed.card(child), "status.md", text="Changed."))
+            return [good]
+
+        async def touch_and_write(request: Request) -> Said:
+            await shed.change(lambda tx: records.write_draft(tx, shed.card(child), "status.md", text="Again."))
+            return [write("review.md", "One"), good]
+
+        async def cancel(_request: Request) -> Said:
+            await shed.change(lambda tx: cards.set_status(tx, shed.card(child), Status.CANCELLED))
+            return [good]
+
+        written: Said = [write("review.md", "Two"), good]
+        shed.voice.add("check", touch, touch_and_write, written, cancel, [write("review.md", "Three"), good])
+        await shed.run()
+        refused = [one["error"] for one in shed.results("judge") if not one["success"]]
+        assert [_gate(error) for error in refused] == ["record", "fresh", "complete", "fresh", "promotion"]
+
+
+def _gate(error: str) -> str:
+    starts = {
+        "This step needs": "record",
+        "Something below": "fresh",
+        "A card ends DONE only": "complete",
+        "good needs an accepted result": "promotion",
+    }
+    return next(name for start, name in starts.items() if error.startswith(start))
+
+
+@pytest.mark.covers("W12")
+async def test_a_notice_reaches_the_recipient_before_its_next_turn(tmp_path: Path) -> None:
+    """Spec, arbitration: entry and continuation deliver, append before remove, in order."""
+    async with workplace.opened(tmp_path) as shed:
+        await shed.notify("At entry.")
+
+        async def told(_request: Request) -> Said:
+            await shed.notify("While you worked.")
+            return [call("get_card", card_id="project")]
+
+        shed.voice.add("steer", told, [write("status.md", "S"), result("stuck")])
+        ended = await shed.run()
+        assert ended.ending is Ending.BLOCKED
+        first, second = ("\n".join(message.text for message in one.messages) for one in shed.voice.asked)
+        assert ("At entry." in first, "While you worked." in first) == (True, False)
+        assert "While you worked." in second
+        assert all(one["success"] for one in shed.results("lead"))
+
+
+@pytest.mark.covers("W06", "W12")
+async def test_a_spent_budget_delivers_no_notice(tmp_path: Path) -> None:
+    """Spec, exact node corrective budget: exhausted before the selected batch is delivered or removed."""
+    async with workplace.opened(tmp_path) as shed:
+
+        async def told(_request: Request) -> Said:
+            await shed.notify("Too late.")
+            return [write("status.md", "S"), result("stuck")]
+
+        shed.voice.add("steer", *[[result("nothing")]] * MAX_CORRECTIONS, told)
+        ended = await shed.run()
+        assert (ended.ending, ended.reason) == (Ending.FAILED, EXHAUSTED)
+        assert shed.texts("lead", RowKind.NOTIFICATION) == []
+        assert shed.accepted("status.md") is None

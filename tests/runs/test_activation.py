@@ -18,8 +18,6 @@ from workstead.runs.runs import Ending
 from workstead.work import records
 from workstead.work.workflow.lifecycle import Status
 
-COVERS_MODULES = ("runs/context.py",)
-
 STUCK: list[Call] = [write("status.md", "S"), result("stuck")]
 DONE: Line = [write("status.md", "Sawn."), result("done", "Sawn.")]
 

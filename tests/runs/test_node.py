@@ -15,8 +15,6 @@ from workstead.runs.runs import Ending
 from workstead.work.workflow.graph import MAX_CORRECTIONS
 from workstead.work.workflow.lifecycle import Status
 
-COVERS_MODULES = ("agents/task.py", "agents/turns.py")
-
 EXHAUSTED = "emit_result was not accepted: the node corrective budget is exhausted."
 STUCK = [[write("status.md", "Stuck."), result("stuck", "No wood.")]]
 

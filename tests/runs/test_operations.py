@@ -9,9 +9,16 @@ from support import workplace
 from support.workplace import Line, Lines, call, result, write
 from work import folder
 from workstead import errors
+from workstead.accounts import credentials, people
+from workstead.accounts.roles import Role
+from workstead.accounts.tables import share
 from workstead.agents.conversations import RowKind
 from workstead.kernel import evidence
-from workstead.runs.runs import Ending
+from workstead.kernel.access import SecretProof
+from workstead.kernel.operations import Door
+from workstead.kernel.store import prepared
+from workstead.kernel.transaction import Tx
+from workstead.runs.runs import Ending, Wanted
 
 COVERS_MODULES = ("runs/activations.py", "runs/runs.py")
 
@@ -123,3 +130,34 @@ async def test_people_read_what_a_run_did(tmp_path: Path) -> None:
         assert (process.command, process.end.code if process.end else None) == ("echo hi", 0)
         facts = (await shed.ask("list_evidence", lane=evidence.Lane.CONTROL.value)).facts
         assert "runs:run:started" in [fact.event for fact in facts]
+
+
+@pytest.mark.covers("W09", "K06")
+async def test_whoever_may_only_read_presses_nothing(tmp_path: Path) -> None:
+    """S7: viewers read runs; a stranger does not even see that there is a project."""
+    async with workplace.opened(tmp_path, serve=False) as shed:
+        await shed.start()
+        viewer = await shed.change(lambda tx: _signed_in(tx, "Vic", shed.project_id))
+        stranger = await shed.change(lambda tx: _signed_in(tx, "Eve", None))
+        for name in ("start_run", "pause_run", "resume_run", "stop_run", "get_run"):
+            codes = []
+            for proof in (viewer, stranger):
+                try:
+                    await shed.app.operations.run(proof, name, {"project": "shed"}, door=Door.REST)
+                except errors.Refusal as refusal:
+                    codes.append(refusal.kind)
+            if name == "get_run":
+                assert len(codes) == 1
+            else:
+                assert codes[0] is errors.Kind.DENIED
+                assert len(codes) == 2
+        assert shed.newest.wanted is Wanted.RUN
+
+
+def _signed_in(tx: Tx, name: str, project_id: str | None) -> SecretProof:
+    person = people.add(tx, name=name, operator=False)
+    if project_id is not None:
+        role = Role.VIEWER.value
+        tx.run(prepared(share.insert()), project_id=project_id, person_id=person.id, role=role, at=tx.at)
+    secret = credentials.issue(tx, kind=credentials.CredentialKind.SIGN_IN, person_id=person.id)
+    return SecretProof(digest=credentials.digest(secret))

@@ -5,15 +5,22 @@ from pathlib import Path
 
 import anyio
 import pytest
+from sqlalchemy import text
 
 from runs import checks
 from support import workplace
 from support.workplace import Lines, Said, activate, call, result, write
 from workstead import errors
+from workstead.accounts import credentials, people
+from workstead.accounts.roles import Role
+from workstead.accounts.tables import share
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Call, Request
 from workstead.jobs import leases
-from workstead.kernel.access import AgentProof
+from workstead.kernel.access import AgentProof, SecretProof
+from workstead.kernel.operations import Door
+from workstead.kernel.store import prepared
+from workstead.kernel.transaction import Tx
 from workstead.runs import project_run, runs
 from workstead.runs.runs import Ending, State, Wanted
 from workstead.work.workflow.lifecycle import Status
@@ -268,6 +275,35 @@ async def test_a_run_whose_lease_was_taken_writes_nothing_more(tmp_path: Path) -
         await shed.change(lambda tx: runs.end(tx, row, Ending.STOPPED, reason="Over."))
         assert await shed.change(project_run.claim(row, owner="two")) is None
         assert shed.newest.id == run.id
+
+
+@pytest.mark.covers("K06", "W09")
+async def test_a_run_ends_with_the_rights_of_whoever_pressed_run(tmp_path: Path) -> None:
+    """K06: an agent's right is borrowed and read at every call; suspended people's agents do nothing more."""
+    async with workplace.opened(tmp_path) as shed:
+        proof = await shed.change(lambda tx: _editor(tx, shed.project_id))
+
+        async def suspend(_request: Request) -> Said:
+            await shed.change(lambda tx: tx.run(_SUSPEND))
+            return [write("status.md", "S"), result("stuck")]
+
+        shed.voice.add("steer", suspend)
+        await shed.app.operations.run(proof, "start_run", {"project": "shed"}, door=Door.REST)
+        ended = await shed.ended()
+        assert ended.ending is Ending.FAILED
+        assert shed.record("status.md") is None
+        assert shed.card().status is Status.STOPPED
+        assert checks.check(shed.database) == []
+
+
+_SUSPEND = prepared(text("UPDATE person SET suspended_at = '2026-01-01' WHERE name = 'Eve'"))
+
+
+def _editor(tx: Tx, project_id: str) -> SecretProof:
+    eve = people.add(tx, name="Eve", operator=False)
+    tx.run(prepared(share.insert()), project_id=project_id, person_id=eve.id, role=Role.EDITOR.value, at=tx.at)
+    secret = credentials.issue(tx, kind=credentials.CredentialKind.SIGN_IN, person_id=eve.id)
+    return SecretProof(digest=credentials.digest(secret))
 
 
 def _alive(marker: str) -> list[str]:

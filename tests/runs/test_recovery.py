@@ -47,7 +47,8 @@ async def test_a_killed_run_is_settled_from_the_leaf_to_the_root(tmp_path: Path)
             },
             {"success": False, "error": UNKNOWN, "data": {"outcome_unknown": True}},
         ]
-        assert again.results("lead")[1]["data"] == {"outcome_unknown": True}
+        interrupted = {"interrupted": True, "card_id": "card-a", "outcome": "stopped"}
+        assert again.results("lead")[1]["data"] == interrupted
         for card in ("project", "card-a"):
             assert len(again.texts("lead", RowKind.RECOVERED, card_id=card)) == 1
         ended = again.sql("SELECT kind FROM process_end")
@@ -78,7 +79,7 @@ async def test_a_killed_model_call_is_unknown_and_is_not_asked_again(tmp_path: P
         assert again.sql("SELECT ended FROM exchange_end") == [Ended.UNKNOWN.value]
         assert again.sql("SELECT outcome FROM effect_end") == [Ended.UNKNOWN.value]
         assert len(again.voice.asked) == 1
-        assert [row.kind for row in again.rows("lead")] == [RowKind.ACTIVATION]
+        assert [row.kind for row in again.rows("lead")] == [RowKind.ACTIVATION, RowKind.RECOVERED]
         assert again.card().status is Status.STOPPED
         assert checks.check(again.database) == []
 
@@ -108,3 +109,13 @@ async def test_a_quiet_instance_is_left_as_it_is(tmp_path: Path) -> None:
 
 def activate_now(card_id: str) -> list[Call]:
     return [call("activate_card", card_id=card_id, instructions="Go.")]
+
+
+@pytest.mark.covers("W09", "W10")
+async def test_a_run_that_was_to_stop_when_the_server_died_has_stopped(tmp_path: Path) -> None:
+    """S14: what a person has stopped is stopped, whoever finished it."""
+    async with workplace.opened(tmp_path, serve=False) as shed:
+        await shed.start()
+        await shed.ask("stop_run")
+    async with workplace.reopened(tmp_path / "data", shed.folder, voice=shed.voice) as again:
+        assert again.newest.ending is Ending.STOPPED

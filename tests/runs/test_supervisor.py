@@ -23,6 +23,9 @@ from workstead.work.workflow.lifecycle import Status
 _REFUSE = prepared(
     text("CREATE TRIGGER broken BEFORE UPDATE ON run WHEN NEW.ending = 'blocked' BEGIN SELECT RAISE(ABORT, 'no'); END")
 )
+_REFUSE_ALL = prepared(
+    text("CREATE TRIGGER broken BEFORE UPDATE ON run WHEN NEW.state = 'ended' BEGIN SELECT RAISE(ABORT, 'no'); END")
+)
 _ALLOW = prepared(text("DROP TRIGGER broken"))
 STUCK: list[Call] = [write("status.md", "S"), result("stuck")]
 
@@ -93,7 +96,7 @@ async def test_a_run_waits_while_another_server_holds_the_project(tmp_path: Path
         assert shed.newest.fence == held.fence + 1
 
 
-@pytest.mark.covers("W09", "K19")
+@pytest.mark.covers("W09")
 async def test_many_projects_and_many_hands_leave_one_truth(tmp_path: Path) -> None:
     """Spec, Run, Pause, Stop: whoever presses what and when, each project has one run and every end is whole."""
     slugs = [f"shed{n}" for n in range(4)]
@@ -125,3 +128,28 @@ async def test_many_projects_and_many_hands_leave_one_truth(tmp_path: Path) -> N
         expected = {"run_live", "run_not_live", "run_not_paused", "run_stopping", "project_not_startable"}
         assert set(codes) <= expected
         assert checks.check(shed.database) == []
+
+
+@pytest.mark.covers("W09", "W10")
+async def test_a_run_that_cannot_even_be_ended_takes_nobody_down_and_is_not_tried_again(tmp_path: Path) -> None:
+    """A past bug: a refused end of one run ended the server's supervisor, and with it every run."""
+    async with workplace.opened(tmp_path) as shed:
+        other = write_folder(tmp_path / "barn", source=workplace.SOURCE)
+        raw = {"folder": str(other), "name": "Barn", "title": "Build a barn", "objective": "A barn.", "slug": "barn"}
+        await shed.app.operations.run(workplace.operator(), "create_project", raw, door=Door.CLI)
+        shed.voice.add("steer", STUCK, STUCK, STUCK)
+        await shed.change(lambda tx: tx.run(_REFUSE_ALL))
+        broken = await shed.start()
+        await shed.until(lambda: shed.card().status is Status.BLOCKED)
+        await shed.ask("start_run", project="barn")
+        shed.project = "barn"
+        await shed.until(lambda: shed.card().status is Status.BLOCKED)
+        assert len(shed.voice.asked) == 2
+        assert not shed.served.is_set()
+        await shed.shut_down()
+        await shed.change(lambda tx: tx.run(_ALLOW))
+    async with workplace.reopened(tmp_path / "data", shed.folder, voice=shed.voice) as again:
+        assert again.newest.id == broken.id
+        assert again.newest.ending is Ending.INTERRUPTED
+        assert len(again.voice.asked) == 2
+        assert checks.check(again.database) == []

@@ -15,7 +15,7 @@ from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects, Ended
 from workstead.kernel.transaction import Tx
 from workstead.runs import activations, runs
-from workstead.runs.runs import Ending, Run
+from workstead.runs.runs import Ending, Run, Wanted
 from workstead.work import cards
 from workstead.work.cards import CardRow
 from workstead.work.workflow import identity
@@ -81,11 +81,14 @@ def settle_calls(tx: Tx, conversation: Conversation, *, activation_id: str) -> i
 
 
 async def interrupted_run(effects: Effects, project: Project, run: Run) -> Recovered:
-    """Settle a run whose server is gone, and end it: a restart starts nothing."""
+    """Settle a run whose server is gone, and end it: a restart starts nothing. One that was to stop has stopped."""
     recovered = await settle(effects, project, run=run)
+    stopping = run.wanted is Wanted.STOP
+    ending = Ending.STOPPED if stopping else Ending.INTERRUPTED
+    how = "The server went away while it stopped" if stopping else "The server went away"
 
     def job(tx: Tx) -> None:
-        runs.end(tx, run, Ending.INTERRUPTED, reason="The server went away; what ran was settled. Run again to go on.")
+        runs.end(tx, run, ending, reason=f"{how}; what ran was settled. Run again to go on.")
 
     await effects.settle(project.scope, job)
     return recovered
