@@ -24,11 +24,17 @@ import structlog
 import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import authority, first_start, projects
+from workstead.accounts import assistant_operations, authority, first_start, projects
 from workstead.accounts import operations as accounts
 from workstead.accounts.projects import Project
+from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
+from workstead.doors.http import Front, Guard
+from workstead.doors.mcp import endpoint
+from workstead.doors.mcp.endpoint import Endpoint
+from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
+from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
@@ -37,7 +43,7 @@ from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import Operations
+from workstead.kernel.operations import AnyOperation, Door, Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
@@ -77,6 +83,8 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
+    front: Front
+    uses: Uses
     supervisor: Supervisor
     watch: Watch
     services: tuple[Service, ...]
@@ -117,7 +125,7 @@ def build(chosen: Settings, *, clock: Clock | None = None) -> App:
 
 async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[None]] | None = None) -> None:
     """Serve until `stop` is set, then end everything and close the app. started: awaited once pages can be reached."""
-    server = _Server(app.web)
+    server = _Server(app.front)
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
@@ -129,6 +137,7 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
             group.start_soon(_stop, stop, app, server)
             group.start_soon(_when_up, server, started)
             await server.serve(sockets=[app.listening])
+            await _write_uses(app.effects, app.uses)
             group.cancel_scope.cancel()
     finally:
         app.close()
@@ -156,8 +165,9 @@ def _assemble(
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = (
+    table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
+        *assistant_operations.operations(lambda: _offered(table)),
         *work.operations(
             configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
         ),
@@ -183,6 +193,8 @@ def _assemble(
         procedures={"initialise": partial(setup.initialise, operations)},
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
+    uses = Uses()
+    door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
     return App(
         settings=chosen,
         clock=clock,
@@ -196,19 +208,50 @@ def _assemble(
         launcher=launcher,
         control=control,
         web=web,
+        front=Front(web, Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+        uses=uses,
         supervisor=supervisor,
         watch=watch,
-        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
+        services=(
+            partial(_self_test, launcher),
+            supervisor.serve,
+            partial(_sweeps, effects, clock),
+            partial(periodic.every, FLUSH_S, partial(_write_uses, effects, uses), name="uses"),
+        ),
     )
+
+
+def _mcp_door(
+    chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
+) -> Endpoint:
+    calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
+    methods = Methods(operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls)
+    return Endpoint(
+        methods,
+        effects=effects,
+        clock=clock,
+        addresses=Allowance(per_minute=chosen.address_calls_per_minute, clock=clock),
+        failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
+    )
+
+
+def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
+    """What an assistant can be given by name."""
+    return frozenset(each.name for each in table if Door.MCP in each.doors)
+
+
+async def _write_uses(effects: Effects, uses: Uses) -> None:
+    if uses.pending:
+        await effects.settle(scopes.INSTANCE, uses.write)
 
 
 class _Server(uvicorn.Server):
     """uvicorn without its own signal handlers, which would fight ours."""
 
-    def __init__(self, web: routes.Web) -> None:
+    def __init__(self, front: Front) -> None:
         super().__init__(
             uvicorn.Config(
-                web,
+                front,
                 http="httptools",
                 ws="none",
                 lifespan="off",

@@ -45,6 +45,10 @@ class Settings:
     """How a log line is written."""
     durability: Durability
     practice_pace_ms: int
+    assistant_calls_per_minute: int
+    """How many calls one assistant has each minute."""
+    address_calls_per_minute: int
+    """How many requests the MCP door takes from one address each minute."""
     """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
 
 
@@ -198,4 +202,6 @@ SETTINGS = (
     Setting(key="log_format", default="text", parse=_one_of(get_args(LogFormat))),
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),
     Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
+    Setting(key="assistant_calls_per_minute", default=1_200, parse=_number(1, 600_000, "calls")),
+    Setting(key="address_calls_per_minute", default=6_000, parse=_number(1, 600_000, "requests")),
 )
