@@ -212,12 +212,14 @@ def _assemble(
         uses=uses,
         supervisor=supervisor,
         watch=watch,
-        services=(
-            partial(_self_test, launcher),
-            supervisor.serve,
-            partial(_sweeps, effects, clock),
-            partial(periodic.every, FLUSH_S, partial(_write_uses, effects, uses), name="uses"),
-        ),
+        services=(partial(_self_test, launcher), supervisor.serve, *_periodic(effects, uses=uses, clock=clock)),
+    )
+
+
+def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, ...]:
+    return (
+        partial(_sweeps, effects, clock),
+        partial(periodic.every, FLUSH_S, partial(_write_uses, effects, uses), name="uses"),
     )
 
 

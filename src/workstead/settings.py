@@ -20,8 +20,9 @@ PREFIX = "WORKSTEAD_"
 DATA_VARIABLE = "WORKSTEAD_DATA"
 DEFAULT_DATA_FOLDER = "~/.local/share/workstead"
 
-# Variables of ours that are no settings: values for project configurations (S2) and crash points for tests.
-OTHER_VARIABLES = ("WORKSTEAD_CRASH_AT",)
+# Variables of ours that are no settings: values for project configurations (S2), what assistants' programs are told,
+# and crash points for tests.
+OTHER_VARIABLES = ("WORKSTEAD_CRASH_AT", "WORKSTEAD_TOKEN", "WORKSTEAD_URL")
 OTHER_PREFIXES = ("WORKSTEAD_VAR_",)
 
 

@@ -1,4 +1,7 @@
-"""Credentials: secrets that prove a person or their assistant. Only their digest is stored; each kind is useless for the others."""
+"""Credentials: secrets that prove a person or their assistant. Only their digest is stored.
+
+Each kind is useless for the others.
+"""
 
 import hashlib
 import secrets

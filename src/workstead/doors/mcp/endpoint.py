@@ -132,11 +132,12 @@ class Endpoint:
         return reply
 
     async def _replied(self, call: Call, body: bytes) -> Reply:
+        value: Json = None
         try:
-            revision = revisions.of_request(call.headers)
             value = frames.read(body)
+            revision = revisions.of_request(call.headers)
         except ProtocolError as wrong:
-            return _error(wrong, request_id=call.id, status=400)
+            return _error(wrong, request_id=call.id, status=400, identity=frames.id_of(value))
         try:
             if isinstance(value, list):
                 return await self._batch(call, revision, value)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from workstead import errors, instance
@@ -58,10 +59,14 @@ class Methods:
         self._uses = uses
         self._calls = calls
         self._active = Active()
-        self.toolbox = Toolbox(operations.table.values())
         both: dict[str, Method] = {"tools/call": self._call, "tools/list": self._list}
         self._handshake: dict[str, Method] = {**both, "initialize": _initialize, "ping": _ping}
         self._stateless: dict[str, Method] = {**both, "server/discover": _discover}
+
+    @cached_property
+    def toolbox(self) -> Toolbox:
+        """Every tool; made when the first assistant asks, because their schemas cost time and memory."""
+        return Toolbox(self._operations.table.values())
 
     async def answer(self, request: Request) -> Mapping[str, object]:
         """The result of a request.
