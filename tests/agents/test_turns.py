@@ -203,7 +203,8 @@ async def test_stop_settles_the_call_it_interrupts(tmp_path: Path) -> None:
         await _stopped(place, model, *tools, when=hanging)
         ((_, result),) = place.results()
         assert isinstance(result, dict)
-        assert (result["error"], result["data"]) == ("a was interrupted by Stop.", {"interrupted": True})
+        assert str(result["error"]).startswith("a was interrupted")
+        assert (result["success"], result["data"]) == (False, {"interrupted": True})
         (left,) = _open_calls(place)
     assert left.tool == "b"
 

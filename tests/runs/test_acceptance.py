@@ -6,13 +6,15 @@ import pytest
 
 from runs import checks
 from support import workplace
-from support.workplace import Line, Said, activate, call, result, write
+from support.workplace import Line, Lines, Said, activate, call, result, write
 from work import folder
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Request
+from workstead.agents.task import EXHAUSTED
 from workstead.kernel.transaction import Tx
 from workstead.runs.runs import Ending
-from workstead.work import notifications, records
+from workstead.work import cards, notifications, records
+from workstead.work.workflow.graph import MAX_CORRECTIONS
 from workstead.work.workflow.lifecycle import Status
 
 MADE = call("create_card", type="task", title="Saw", bootstrap_content="Saw the planks.")
@@ -44,7 +46,7 @@ async def test_a_requirement_asks_for_what_its_mode_and_gate_say(
     """Spec, records: nothing written never passes; an earlier text passes `continue` with `exists` only."""
     first: list[Line] = [[result("ready")], [write("status.md", "One"), result("ready")]]
     again: list[Line] = [[result("stuck")], [write("status.md", "Two"), result("stuck")]]
-    lines = {"steer": [*first, *again], "check": [[write("review.md", "No"), result("redo")]]}
+    lines: Lines = {"steer": [*first, *again], "check": [[write("review.md", "No"), result("redo")]]}
     async with workplace.opened(tmp_path, lines=lines, source=needs(f"{{mode: {mode}, gate: {gate}}}")) as shed:
         ended = await shed.run()
         assert ended.ending is Ending.BLOCKED
@@ -57,7 +59,7 @@ async def test_a_requirement_asks_for_what_its_mode_and_gate_say(
 @pytest.mark.covers("W04")
 async def test_a_starter_is_no_written_text(tmp_path: Path) -> None:
     """Spec, records: an initialised baseline satisfies neither gate, and a free read changes nothing."""
-    lines = {
+    lines: Lines = {
         "steer": [[MADE], activate("Saw"), *[[write("status.md", "S"), result("stuck")]]],
         "do": [[call("read", path="record:///status.md"), result("done")], *CHILD],
     }
@@ -110,7 +112,7 @@ async def test_what_a_failed_step_wrote_is_dropped(tmp_path: Path) -> None:
 async def test_a_draft_that_a_stopped_step_left_is_closed_by_the_next_writer(tmp_path: Path) -> None:
     """A past bug: the draft kept the time of the dead activation and could never be closed."""
     source = needs("{mode: continue, gate: exists}")
-    lines: dict[str, list[Line]] = {"steer": [[write("status.md", "Half")], [call("run_command", command="sleep 60")]]}
+    lines: Lines = {"steer": [[write("status.md", "Half")], [call("run_command", command="sleep 60")]]}
     async with workplace.opened(tmp_path, lines=lines, source=source) as shed:
         await shed.start()
         await shed.until(lambda: "run_command" in shed.called("lead"))
@@ -142,9 +144,9 @@ async def test_a_verdict_on_what_has_changed_is_refused_and_the_reviewer_sees_it
         ended = await shed.run()
         assert ended.ending is Ending.BLOCKED
         errors = [one["error"] for one in shed.results("judge") if not one["success"]]
+        changed = "Something below this card changed since you read it; your open review was discarded."
         assert errors == [
-            "Something below this card changed since you read it; your open review was discarded. "
-            "Judge it as it is now.",
+            f"{changed} Judge it as it is now.",
             "This step needs review.md, and it has no written text; write record:///review.md?card=project.",
         ]
         shown = [text for text in shed.texts("judge", RowKind.CONTEXT) if "Records of the cards below" in text]
@@ -156,7 +158,7 @@ async def test_a_verdict_on_what_has_changed_is_refused_and_the_reviewer_sees_it
 @pytest.mark.covers("W06")
 async def test_done_waits_for_the_cards_below_and_blocked_does_not(tmp_path: Path) -> None:
     """Spec, completion gate: a card ends DONE only when its children have ended."""
-    lines = {
+    lines: Lines = {
         "steer": [[MADE], [write("status.md", "S"), result("ready")], [write("status.md", "T"), result("stuck")]],
         "check": [[write("review.md", "Good"), result("good")], [result("redo")]],
     }
@@ -173,7 +175,7 @@ async def test_promotion_and_exports_need_what_they_name(tmp_path: Path) -> None
     entries = "        BLOCKED: {node: steer}\n        STOPPED: {node: steer, prompt"
     blocked = entries.replace("BLOCKED: {node: steer}", "BLOCKED: {node: check}")
     source = folder.changed(entries, blocked, source=workplace.SOURCE)
-    lines = {
+    lines: Lines = {
         "steer": [[write("status.md", "S"), result("stuck")], [write("status.md", "T"), result("stuck", "Still.")]],
         "check": [[write("review.md", "Good"), result("good")], [result("redo")]],
     }
@@ -248,3 +250,76 @@ async def test_an_end_clears_the_queue_of_a_card(tmp_path: Path) -> None:
         assert shed.look(lambda tx: notifications.pending(tx, shed.project_id, "project")) == ()
         assert shed.texts("lead", RowKind.NOTIFICATION) == []
         assert shed.card().status is Status.FAILED
+
+
+@pytest.mark.covers("W06", "W08")
+async def test_gates_are_asked_in_the_order_of_the_spec(tmp_path: Path) -> None:
+    """Spec, acceptance: records, freshness, completion, promotion; the first that fails speaks alone."""
+    good = result("good")
+    entries = "        BACKLOG: {node: steer}\n        CHANGED: {node: steer}\n        BLOCKED: {node: steer}"
+    first = entries.replace("BACKLOG: {node: steer}", "BACKLOG: {node: check}")
+    async with workplace.opened(tmp_path, source=folder.changed(entries, first, source=workplace.SOURCE)) as shed:
+        child = await shed.add_card("Saw")
+
+        async def touch(_request: Request) -> Said:
+            await shed.change(lambda tx: records.write_draft(tx, shed.card(child), "status.md", text="Changed."))
+            return [good]
+
+        async def touch_and_write(request: Request) -> Said:
+            await shed.change(lambda tx: records.write_draft(tx, shed.card(child), "status.md", text="Again."))
+            return [write("review.md", "One"), good]
+
+        async def cancel(_request: Request) -> Said:
+            await shed.change(lambda tx: cards.set_status(tx, shed.card(child), Status.CANCELLED))
+            return [good]
+
+        written: Said = [write("review.md", "Two"), good]
+        shed.voice.add("check", touch, touch_and_write, written, cancel, [write("review.md", "Three"), good])
+        await shed.run()
+        refused = [one["error"] for one in shed.results("judge") if not one["success"]]
+        assert [_gate(error) for error in refused] == ["record", "fresh", "complete", "fresh", "promotion"]
+
+
+def _gate(error: str) -> str:
+    starts = {
+        "This step needs": "record",
+        "Something below": "fresh",
+        "A card ends DONE only": "complete",
+        "good needs an accepted result": "promotion",
+    }
+    return next(name for start, name in starts.items() if error.startswith(start))
+
+
+@pytest.mark.covers("W12")
+async def test_a_notice_reaches_the_recipient_before_its_next_turn(tmp_path: Path) -> None:
+    """Spec, arbitration: entry and continuation deliver, append before remove, in order."""
+    async with workplace.opened(tmp_path) as shed:
+        await shed.notify("At entry.")
+
+        async def told(_request: Request) -> Said:
+            await shed.notify("While you worked.")
+            return [call("get_card", card_id="project")]
+
+        shed.voice.add("steer", told, [write("status.md", "S"), result("stuck")])
+        ended = await shed.run()
+        assert ended.ending is Ending.BLOCKED
+        first, second = ("\n".join(message.text for message in one.messages) for one in shed.voice.asked)
+        assert ("At entry." in first, "While you worked." in first) == (True, False)
+        assert "While you worked." in second
+        assert all(one["success"] for one in shed.results("lead"))
+
+
+@pytest.mark.covers("W06", "W12")
+async def test_a_spent_budget_delivers_no_notice(tmp_path: Path) -> None:
+    """Spec, exact node corrective budget: exhausted before the selected batch is delivered or removed."""
+    async with workplace.opened(tmp_path) as shed:
+
+        async def told(_request: Request) -> Said:
+            await shed.notify("Too late.")
+            return [write("status.md", "S"), result("stuck")]
+
+        shed.voice.add("steer", *[[result("nothing")]] * MAX_CORRECTIONS, told)
+        ended = await shed.run()
+        assert (ended.ending, ended.reason) == (Ending.FAILED, EXHAUSTED)
+        assert shed.texts("lead", RowKind.NOTIFICATION) == []
+        assert shed.accepted("status.md") is None

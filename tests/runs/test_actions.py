@@ -6,7 +6,7 @@ import pytest
 
 from runs import checks
 from support import workplace
-from support.workplace import Line, Said, activate, call, result, write
+from support.workplace import Line, Lines, Said, activate, call, result, write
 from work import folder
 from workstead.agents.models.shape import Request
 from workstead.kernel.access import Author
@@ -34,7 +34,7 @@ def measuring(script: str, *, output: bool = True, timeout_s: int = 60) -> str:
 
 async def outcome(tmp_path: Path, source: str, *do: Line) -> tuple[Status, str, str, list[str]]:
     """Run one task; its status, node, outcome and the nodes it visited."""
-    lines = {"steer": [[MADE], activate("Saw"), STUCK], "do": list(do)}
+    lines: Lines = {"steer": [[MADE], activate("Saw"), STUCK], "do": list(do)}
     async with workplace.opened(tmp_path, lines=lines, source=source) as shed:
         ended = await shed.run()
         assert ended.ending is Ending.BLOCKED
@@ -75,7 +75,7 @@ async def test_a_deadline_is_an_outcome_and_ends_the_command(tmp_path: Path) -> 
 @pytest.mark.covers("W07", "W04")
 async def test_the_output_becomes_a_record_by_the_action(tmp_path: Path) -> None:
     """Spec, records: the bound stdout is accepted as new factual output, equal text too; it is exported."""
-    lines = {
+    lines: Lines = {
         "steer": [[MADE], activate("Saw"), [call("reopen_card", card_id="card-a")], activate("Saw"), STUCK],
         "do": [[write("status.md", "Mine."), result("go")]],
     }

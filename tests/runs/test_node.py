@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from runs import checks
-from support import workplace
-from support.workplace import call, result, write
+from support import instance, workplace
+from support.workplace import Line, Lines, call, result, write
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Call
+from workstead.kernel.store import prepared
 from workstead.runs.runs import Ending
 from workstead.work.workflow.graph import MAX_CORRECTIONS
 from workstead.work.workflow.lifecycle import Status
@@ -20,7 +22,7 @@ STUCK = [[write("status.md", "Stuck."), result("stuck", "No wood.")]]
 @pytest.mark.covers("W06", "W09")
 async def test_a_run_goes_from_its_entry_to_a_terminal(tmp_path: Path) -> None:
     """Spec, workflow engine: entry, two nodes, promotion, exports; the run ends as its root card does."""
-    lines = {
+    lines: Lines = {
         "steer": [[write("status.md", "# Wanted")], [result("ready", "Planned.")]],
         "check": [[write("review.md", "# Good"), result("good", "Looks right.")]],
     }
@@ -67,7 +69,7 @@ async def test_the_last_attempt_can_still_succeed(tmp_path: Path) -> None:
 @pytest.mark.covers("W06")
 async def test_plain_text_is_corrected_from_the_same_budget(tmp_path: Path) -> None:
     """Spec, exact node corrective budget: counted jointly with every rejected result."""
-    lines = {"steer": ["I am done.", *[[result("finished")]] * (MAX_CORRECTIONS - 1), "Really done."]}
+    lines: Lines = {"steer": ["I am done.", *[[result("finished")]] * (MAX_CORRECTIONS - 1), "Really done."]}
     async with workplace.opened(tmp_path, lines=lines) as shed:
         ended = await shed.run()
         assert ended.ending is Ending.FAILED
@@ -91,7 +93,7 @@ async def test_a_result_that_is_not_the_last_call_is_refused_and_spends_an_attem
         refused = shed.results("lead")[0]
         last = "emit_result must be the last call of an answer; the other calls of this answer were made."
         assert refused["error"] == last
-    again = [[result("stuck"), call("read", path="workstead.md")]] * (MAX_CORRECTIONS + 1)
+    again: list[Line] = [[result("stuck"), call("read", path="workstead.md")]] * (MAX_CORRECTIONS + 1)
     (tmp_path / "two").mkdir()
     async with workplace.opened(tmp_path / "two", lines={"steer": again}) as shed:
         ended = await shed.run()
@@ -152,8 +154,8 @@ async def test_a_model_that_fails_fails_the_card_without_its_own_words(tmp_path:
 
 @pytest.mark.covers("W06", "W13")
 async def test_an_agent_is_told_where_it_stands_and_keeps_its_conversation(tmp_path: Path) -> None:
-    """Spec, node entry: marker, transition, and the node's own text before each call; one session per card and agent."""
-    lines = {
+    """Spec, node entry: marker, transition, and the node's own text before each call; one session per card."""
+    lines: Lines = {
         "steer": [
             [write("status.md", "One"), result("ready", "First plan.")],
             [write("status.md", "Two"), result("ready", "Second plan.")],
@@ -180,3 +182,33 @@ async def test_an_agent_is_told_where_it_stands_and_keeps_its_conversation(tmp_p
         visits = [one.node for one in (await shed.ask("list_activations", card_id="project")).activations[0].visits]
         assert visits == ["steer", "check", "steer", "check"]
         assert checks.check(shed.database) == []
+
+
+_SLOW = [
+    prepared(text(statement))
+    for statement in (
+        "CREATE TABLE slow (x INTEGER)",
+        "INSERT INTO slow WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 300) SELECT x FROM c",
+        "CREATE TRIGGER slowly AFTER INSERT ON card BEGIN SELECT count(*) FROM slow a, slow b, slow c; END",
+    )
+]
+
+
+@pytest.mark.covers("W10", "K15")
+async def test_a_change_that_was_committed_while_the_server_went_down_has_one_result(tmp_path: Path) -> None:
+    """A past bug: the interruption wrote a second result beside the one that was committed with the change."""
+    made = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")
+    async with workplace.opened(tmp_path, lines={"steer": [[made]]}) as shed:
+        await shed.change(lambda tx: [tx.run(statement) for statement in _SLOW])
+        await shed.start()
+        await shed.until(lambda: shed.called("lead") == ["create_card"])
+        await shed.until(lambda: _locked(shed))
+        await shed.shut_down()
+        assert [one["success"] for one in shed.results("lead")] == [True]
+        assert shed.card("card-a").title == "Saw"
+        assert checks.check(shed.database) == []
+
+
+def _locked(shed: workplace.Workplace) -> bool:
+    with instance.locked(shed.database) as held:
+        return held

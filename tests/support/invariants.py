@@ -10,7 +10,7 @@ from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
-from support import feature_invariants
+from support import feature_invariants, run_invariants
 from workstead.kernel import canonical
 from workstead.kernel.effects import Ended
 from workstead.kernel.feed import Event
@@ -24,6 +24,12 @@ def check(database: Path | sqlite3.Connection) -> list[str]:
         with closing(sqlite3.connect(database)) as raw:
             return check(raw)
     return [breach for one in CHECKS for breach in one(database)]
+
+
+def check_at_rest(database: Path) -> list[str]:
+    """Every breach, and everything that is left open although no run lives."""
+    with closing(sqlite3.connect(database)) as raw:
+        return check(raw) + list(run_invariants.left_over(raw))
 
 
 def version_chains(raw: sqlite3.Connection) -> Iterator[str]:
@@ -132,4 +138,9 @@ CHECKS: list[Check] = [
     feature_invariants.records,
     feature_invariants.conversations,
     feature_invariants.runs,
+    run_invariants.answers,
+    run_invariants.exchanges,
+    run_invariants.processes,
+    run_invariants.owners,
+    run_invariants.places,
 ]

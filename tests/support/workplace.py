@@ -6,7 +6,7 @@ The supervisor runs as in the server; only the model's answers come from the tes
 import os
 import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+from structlog.testing import capture_logs
 
 from work import folder as small
 from work.office import write_folder
@@ -46,6 +47,7 @@ SOURCE = small.changed(
 
 Said = str | list[Call] | Exception
 Line = Said | Callable[[Request], Said] | Callable[[Request], Awaitable[Said]]
+Lines = dict[str, list[Line]]
 
 
 def call(name: str, /, **arguments: object) -> Call:
@@ -72,10 +74,15 @@ def activate(title: str, instructions: str = "Do it now.") -> Callable[[Request]
     return say
 
 
+def operator() -> ControlProof:
+    """The proof of whoever runs the server."""
+    return ControlProof(uid=os.geteuid())
+
+
 class Voice:
     """A transport that speaks the test's lines: by `node`, or `card title/node`, each once; then it has no turn."""
 
-    def __init__(self, lines: Mapping[str, Iterable[Line]]) -> None:
+    def __init__(self, lines: Lines) -> None:
         self._lines = {key: deque(each) for key, each in lines.items()}
         self.asked: list[Request] = []
 
@@ -136,8 +143,7 @@ class Workplace:
 
     async def ask(self, name: str, /, **fields: object) -> Any:
         """One operation as the operator."""
-        proof = ControlProof(uid=os.geteuid())
-        return await self.app.operations.run(proof, name, {"project": self.project} | fields, door=Door.CLI)
+        return await self.app.operations.run(operator(), name, {"project": self.project} | fields, door=Door.CLI)
 
     async def start(self) -> RunView:
         """Press Run."""
@@ -259,7 +265,7 @@ class Workplace:
 async def opened(
     tmp_path: Path,
     *,
-    lines: Mapping[str, Iterable[Line]] | None = None,
+    lines: Lines | None = None,
     script: str | None = None,
     source: str = SOURCE,
     serve: bool = True,
@@ -274,8 +280,7 @@ async def opened(
     async with reopened(tmp_path / "data", place, voice=None if script is not None else voice, serve=False) as found:
         await found.app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name="ada"))
         raw = {"folder": str(place), "name": "Shed", "title": "Build a shed", "objective": "A shed that stands."}
-        proof = ControlProof(uid=os.geteuid())
-        made = await found.app.operations.run(proof, "create_project", raw, door=Door.CLI)
+        made = await found.app.operations.run(operator(), "create_project", raw, door=Door.CLI)
         if trusted and not made.trusted:
             await found.ask("trust_configuration", digest=made.digest)
         async with serving(found) if serve else _as_it_is(found):
@@ -283,23 +288,22 @@ async def opened(
 
 
 @asynccontextmanager
-async def reopened(
-    data: Path, place: Path, *, voice: Voice | None, serve: bool = True, recover: bool = True
-) -> AsyncIterator[Workplace]:
+async def reopened(data: Path, place: Path, *, voice: Voice | None, serve: bool = True) -> AsyncIterator[Workplace]:
     """The program over a data folder that is there already, as a server that starts again."""
     built = app.build(
         settings.load({"WORKSTEAD_DATA": str(data), "WORKSTEAD_PORT": "0", "WORKSTEAD_DURABILITY": "normal"})
     )
-    supervisor = built.supervisor if voice is None else replace(built.supervisor, transport_of=partial(_always, voice))
+    supervisor = built.supervisor if voice is None else with_voice(built.supervisor, voice)
     found = Workplace(app=built, supervisor=supervisor, folder=place, project="shed", voice=voice or Voice({}))
     try:
-        if serve:
-            if recover:
+        # Traces are told to the log; printing them takes longer than what is tested.
+        with capture_logs():
+            if serve:
                 await supervisor.recover()
-            async with serving(found):
+                async with serving(found):
+                    yield found
+            else:
                 yield found
-        else:
-            yield found
     finally:
         built.close()
 
@@ -321,6 +325,11 @@ async def serving(found: Workplace) -> AsyncIterator[Workplace]:
         group.start_soon(serve)
         yield found
         group.cancel_scope.cancel()
+
+
+def with_voice(supervisor: Supervisor, voice: Voice) -> Supervisor:
+    """The supervisor whose every model is this voice."""
+    return replace(supervisor, transport_of=partial(_always, voice))
 
 
 def crash_image(found: Workplace, data: Path) -> Path:
