@@ -157,6 +157,17 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
+def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of."""
+    table: tuple[AnyOperation, ...] = (
+        *accounts.OPERATIONS,
+        *assistant_operations.operations(lambda: _offered(table)),
+        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
+        *run_operations.OPERATIONS,
+    )
+    return table
+
+
 def _assemble(
     chosen: Settings, *, clock: Clock, facts: ServerFacts, lock: instance.Lock, listening: socket.socket, store: Store
 ) -> App:
@@ -165,14 +176,7 @@ def _assemble(
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table: tuple[AnyOperation, ...] = (
-        *accounts.OPERATIONS,
-        *assistant_operations.operations(lambda: _offered(table)),
-        *work.operations(
-            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
-        ),
-        *run_operations.OPERATIONS,
-    )
+    table = operations_table(data_folder=chosen.data_folder.resolve())
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     supervisor = Supervisor(
