@@ -13,21 +13,13 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from support import instance
+from support import door, instance
 from workstead import errors
-from workstead.accounts import assistants
-from workstead.accounts.assistants import NewAssistant
-from workstead.accounts.uses import Uses
-from workstead.clock import SystemClock
 from workstead.doors.http import Guard
-from workstead.doors.mcp.endpoint import Endpoint
-from workstead.doors.mcp.limits import Allowance
-from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts
 from workstead.kernel import scopes
-from workstead.kernel.access import Caller, Permission
+from workstead.kernel.access import Caller
 from workstead.kernel.operations import AnyOperation, Door, Effect, Input, Operation
-from workstead.kernel.redaction import Redactor
 from workstead.kernel.transaction import Tx
 
 
@@ -85,19 +77,10 @@ async def main(port: int) -> None:
     """Serve until interrupted."""
     with tempfile.TemporaryDirectory() as folder:
         found = instance.founded(Path(folder) / "db")
-        with instance.transaction(found.path) as tx:
-            held = frozenset({Permission.PROJECTS_READ})
-            wanted = NewAssistant(name="suite", permissions=held, projects=None, operations=None, days=1)
-            token, _ = assistants.add(tx, wanted, owner_id=found.operator.person.id)
-        clock = SystemClock()
+        token = door.token(found.path, owner_id=found.operator.person.id)
         with instance.opened(found.path, operations=fixtures()) as live:
-            plenty = Allowance(per_minute=600_000, clock=clock)
-            methods = Methods(
-                operations=live.operations, effects=live.effects, redactor=Redactor(), uses=Uses(), calls=plenty
-            )
-            door = Endpoint(methods, effects=live.effects, clock=clock, addresses=plenty, failures=plenty)
             facts = ServerFacts(boot_id="b", pid=1, version="0", host="127.0.0.1", port=port, started_at="")
-            front = with_token(Guard(door, facts=facts, bearer=True), token)
+            front = with_token(Guard(door.endpoint(live), facts=facts, bearer=True), token)
             config = uvicorn.Config(front, host="127.0.0.1", port=port, http="httptools", lifespan="off")
             await uvicorn.Server(config).serve()
 

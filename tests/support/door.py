@@ -6,18 +6,29 @@ from pathlib import Path
 from typing import Any, cast
 
 from support import instance
+from support.instance import Instance
 from support.server import Answer, Running
 from workstead.accounts import assistants, credentials
 from workstead.accounts.assistants import NewAssistant
+from workstead.accounts.uses import Uses
 from workstead.clock import Clock
+from workstead.doors.mcp.endpoint import Endpoint
+from workstead.doors.mcp.limits import Allowance
+from workstead.doors.mcp.methods import Methods
 from workstead.kernel.access import AssistantProof, Permission
+from workstead.kernel.redaction import Redactor
 
 READS = frozenset({Permission.PROJECTS_READ, Permission.RUNS_READ})
 EDITS = READS | {Permission.PROJECTS_WRITE}
 STATELESS = "2026-07-28"
 
 
-def assistant(
+def assistant(path: Path, **given: Any) -> AssistantProof:
+    """An assistant of a person's, as its door would hold it."""
+    return AssistantProof(digest=credentials.digest(token(path, **given)))
+
+
+def token(
     path: Path,
     *,
     owner_id: str,
@@ -26,12 +37,41 @@ def assistant(
     operations: frozenset[str] | None = None,
     days: int = 30,
     clock: Clock | None = None,
-) -> AssistantProof:
-    """An assistant of a person's, as its door would hold it."""
+) -> str:
+    """A fresh assistant's token."""
     wanted = NewAssistant(name="helper", permissions=permissions, projects=projects, operations=operations, days=days)
     with instance.transaction(path, clock=clock) as tx:
-        token, _ = assistants.add(tx, wanted, owner_id=owner_id)
-    return AssistantProof(digest=credentials.digest(token))
+        made, _ = assistants.add(tx, wanted, owner_id=owner_id)
+    return made
+
+
+def endpoint(
+    live: Instance,
+    *,
+    uses: Uses | None = None,
+    per_minute: int = 600_000,
+    per_address: int = 600_000,
+    failures: int = 600_000,
+) -> Endpoint:
+    """The door over an instance's own operations."""
+
+    def allowance(number: int) -> Allowance:
+        return Allowance(per_minute=number, clock=live.clock)
+
+    methods = Methods(
+        operations=live.operations,
+        effects=live.effects,
+        redactor=Redactor(),
+        uses=uses or Uses(),
+        calls=allowance(per_minute),
+    )
+    return Endpoint(
+        methods,
+        effects=live.effects,
+        clock=live.clock,
+        addresses=allowance(per_address),
+        failures=allowance(failures),
+    )
 
 
 def token_of(live: Running, name: str, *permissions: str, projects: object = "all", **more: object) -> str:
