@@ -32,7 +32,7 @@ from workstead.accounts.secrets import Safe
 from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
-from workstead.doors.control import Control
+from workstead.doors.control import Control, Procedure
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
@@ -41,7 +41,7 @@ from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import Operations
+from workstead.kernel.operations import AnyOperation, Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
@@ -84,7 +84,6 @@ class App:
     web: routes.Web
     supervisor: Supervisor
     watch: Watch
-    client: Client
     services: tuple[Service, ...]
 
     def close(self) -> None:
@@ -174,29 +173,18 @@ def _assemble(
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = (
-        *accounts.OPERATIONS,
-        *secret_operations.OPERATIONS,
-        *work.operations(
-            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
-        ),
-        *run_operations.OPERATIONS,
-    )
-    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
+    operations = Operations(_table(chosen), store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
+    means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(
-            playing.transport_of,
-            means=_asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor),
-            pace_ms=chosen.practice_pace_ms,
-        ),
+        transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -205,10 +193,7 @@ def _assemble(
         facts=facts,
         redactor=redactor,
         doctor=partial(_doctor, launcher, chosen),
-        procedures={
-            "initialise": partial(setup.initialise, operations),
-            "set_secret": partial(secrets.put_sealed, operations, safe),
-        },
+        procedures=_procedures(operations, safe),
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
     return App(
@@ -226,7 +211,6 @@ def _assemble(
         web=web,
         supervisor=supervisor,
         watch=watch,
-        client=client,
         services=(
             partial(_self_test, launcher),
             supervisor.serve,
@@ -234,6 +218,24 @@ def _assemble(
             partial(_closing, client),
         ),
     )
+
+
+def _table(chosen: Settings) -> tuple[AnyOperation, ...]:
+    return (
+        *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
+        *work.operations(
+            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
+        ),
+        *run_operations.OPERATIONS,
+    )
+
+
+def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
+    return {
+        "initialise": partial(setup.initialise, operations),
+        "set_secret": partial(secrets.put_sealed, operations, safe),
+    }
 
 
 def _asking(
