@@ -24,10 +24,14 @@ import structlog
 import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import assistant_operations, authority, first_start, projects
+from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
 from workstead.accounts import operations as accounts
+from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
+from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
+from workstead.agents.models import routing
+from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
 from workstead.doors.http import Front, Guard
@@ -48,6 +52,7 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
+from workstead.outbound.client import Client
 from workstead.runs import operations as run_operations
 from workstead.runs import playing, runs
 from workstead.runs.supervisor import Supervisor
@@ -87,6 +92,7 @@ class App:
     uses: Uses
     supervisor: Supervisor
     watch: Watch
+    client: Client
     services: tuple[Service, ...]
 
     def close(self) -> None:
@@ -97,9 +103,12 @@ class App:
         self.lock.release()
 
 
-def build(chosen: Settings, *, clock: Clock | None = None) -> App:
-    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no."""
-    clock = clock or SystemClock()
+def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | None = None) -> App:
+    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no.
+
+    redactor: the one that the log uses too, so that it knows the same secrets.
+    """
+    clock, redactor = clock or SystemClock(), redactor or Redactor()
     folder = instance.open_folder(chosen.data_folder)
     with contextlib.ExitStack() as undo:
         lock = instance.take_lock(folder)
@@ -118,7 +127,9 @@ def build(chosen: Settings, *, clock: Clock | None = None) -> App:
         schema.prepare(folder / instance.DATABASE)
         store = Store(folder / instance.DATABASE, durability=Durability(chosen.durability))
         undo.callback(store.close)
-        app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store)
+        app = _assemble(
+            chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store, redactor=redactor
+        )
         undo.pop_all()
     return app
 
@@ -148,8 +159,9 @@ def main() -> None:
     os.umask(0o077)
     try:
         chosen = settings.load(os.environ)
-        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor())
-        app = build(chosen)
+        redactor = Redactor()
+        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=redactor)
+        app = build(chosen, redactor=redactor)
     except errors.Refusal as refusal:
         print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
         sys.exit(1)
@@ -161,6 +173,7 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
     """Every operation there is; what all doors show parts of."""
     table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
         *assistant_operations.operations(lambda: _offered(table)),
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
@@ -169,23 +182,35 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
 
 
 def _assemble(
-    chosen: Settings, *, clock: Clock, facts: ServerFacts, lock: instance.Lock, listening: socket.socket, store: Store
+    chosen: Settings,
+    *,
+    clock: Clock,
+    facts: ServerFacts,
+    lock: instance.Lock,
+    listening: socket.socket,
+    store: Store,
+    redactor: Redactor,
 ) -> App:
     wakes = Wakes()
-    redactor = Redactor()
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
     table = operations_table(data_folder=chosen.data_folder.resolve())
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    client = Client()
+    safe = Safe(chosen.key_file, learn=redactor.learn)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
+        transport_of=partial(
+            playing.transport_of,
+            means=_asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor),
+            pace_ms=chosen.practice_pace_ms,
+        ),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -194,7 +219,10 @@ def _assemble(
         facts=facts,
         redactor=redactor,
         doctor=partial(_doctor, launcher, chosen),
-        procedures={"initialise": partial(setup.initialise, operations)},
+        procedures={
+            "initialise": partial(setup.initialise, operations),
+            "set_secret": partial(secrets.put_sealed, operations, safe),
+        },
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
     uses = Uses()
@@ -216,7 +244,37 @@ def _assemble(
         uses=uses,
         supervisor=supervisor,
         watch=watch,
-        services=(partial(_self_test, launcher), supervisor.serve, *_periodic(effects, uses=uses, clock=clock)),
+        client=client,
+        services=(
+            partial(_self_test, launcher),
+            supervisor.serve,
+            *_periodic(effects, uses=uses, clock=clock),
+            partial(_closing, client),
+        ),
+    )
+
+
+def _asking(
+    chosen: Settings, *, client: Client, safe: Safe, effects: Effects, clock: Clock, redactor: Redactor
+) -> routing.Means:
+    """What models are asked with. Every stored secret is opened once, so that nothing shows it from now on."""
+    keyring = Keyring(
+        environ=os.environ,
+        variables=chosen.key_variables,
+        safe=safe,
+        glance=effects.glance,
+        learn=redactor.learn,
+    )
+    for name in sorted(chosen.key_variables):
+        if os.environ.get(name):
+            redactor.learn(os.environ[name])
+    for name in effects.glance(lambda tx: keys.known(tx, safe)):
+        _LOG.warning("a stored secret cannot be opened with this instance's key", name=name)
+    return routing.Means(
+        client=client,
+        availability=Availability(clock=clock),
+        key_of=lambda key: keyring.read(key.source.value, key.name),
+        clock=clock,
     )
 
 
@@ -317,6 +375,15 @@ async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | Non
     await server.up.wait()
     if started is not None:
         await started()
+
+
+async def _closing(client: Client) -> None:
+    """End the kept connections with the server."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await client.aclose()
 
 
 async def _self_test(launcher: Launcher) -> None:

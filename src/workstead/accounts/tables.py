@@ -1,4 +1,4 @@
-"""Tables of accounts: people, credentials, assistants, projects, shares and the grants of agents at work."""
+"""Tables of accounts: people, credentials, assistants, secrets, projects, shares and the grants of agents."""
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text
 
@@ -23,6 +23,16 @@ credential = Table(
     Column("created_at", Text, nullable=False),
     Column("expires_at", Text, nullable=False),
     Column("ended_at", Text),  # spent, signed out or revoked
+)
+
+secret = Table(
+    "secret",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("nonce", Text, nullable=False),  # base64
+    Column("ciphertext", Text, nullable=False),  # base64; AES-256-GCM under the instance's key, bound to the name
+    Column("set_at", Text, nullable=False),
+    Column("set_by", Text, nullable=False),
 )
 
 assistant = Table(

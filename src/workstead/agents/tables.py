@@ -63,6 +63,12 @@ exchange_end = Table(
     Column("failure", Text),
     Column("input_tokens", BigInteger),
     Column("output_tokens", BigInteger),
+    Column("cached_tokens", BigInteger),
+    Column("provider", Text),  # who was asked last; NULL where nothing went over a wire
+    Column("model", Text),
+    Column("sent_digest", Text),  # of the exact bytes
+    Column("sent_bytes", BigInteger),
+    Column("attempts", BigInteger),
     Column("at", Text, nullable=False),
 )
 

@@ -20,6 +20,7 @@ class Permission(StrEnum):
     PROJECTS_RUN = "projects:run"
     PROJECTS_WRITE = "projects:write"
     RUNS_READ = "runs:read"
+    SECRETS_MANAGE = "secrets:manage"
     SIGN_IN = "sign_in:use"
 
 
@@ -29,6 +30,7 @@ PERSON_ONLY = frozenset(
         Permission.INSTANCE_READ,
         Permission.PROJECT_BIND,
         Permission.PROJECT_TRUST,
+        Permission.SECRETS_MANAGE,
         Permission.SIGN_IN,
     }
 )
