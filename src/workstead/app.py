@@ -33,7 +33,7 @@ from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
-from workstead.doors.control import Control
+from workstead.doors.control import Control, Procedure
 from workstead.doors.http import Front, Guard
 from workstead.doors.mcp import endpoint
 from workstead.doors.mcp.endpoint import Endpoint
@@ -151,6 +151,8 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
             await _write_uses(app.effects, app.uses)
             group.cancel_scope.cancel()
     finally:
+        with anyio.CancelScope(shield=True):
+            await app.client.aclose()
         app.close()
 
 
@@ -200,17 +202,14 @@ def _assemble(
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
+    means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(
-            playing.transport_of,
-            means=_asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor),
-            pace_ms=chosen.practice_pace_ms,
-        ),
+        transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -219,10 +218,7 @@ def _assemble(
         facts=facts,
         redactor=redactor,
         doctor=partial(_doctor, launcher, chosen),
-        procedures={
-            "initialise": partial(setup.initialise, operations),
-            "set_secret": partial(secrets.put_sealed, operations, safe),
-        },
+        procedures=_procedures(operations, safe),
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
     uses = Uses()
@@ -245,13 +241,16 @@ def _assemble(
         supervisor=supervisor,
         watch=watch,
         client=client,
-        services=(
-            partial(_self_test, launcher),
-            supervisor.serve,
-            *_periodic(effects, uses=uses, clock=clock),
-            partial(_closing, client),
-        ),
+        services=(partial(_self_test, launcher), supervisor.serve, *_periodic(effects, uses=uses, clock=clock)),
     )
+
+
+def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
+    """What only the command line asks for: several steps in one."""
+    return {
+        "initialise": partial(setup.initialise, operations),
+        "set_secret": partial(secrets.put_sealed, operations, safe),
+    }
 
 
 def _asking(
@@ -375,15 +374,6 @@ async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | Non
     await server.up.wait()
     if started is not None:
         await started()
-
-
-async def _closing(client: Client) -> None:
-    """End the kept connections with the server."""
-    try:
-        await anyio.sleep_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.aclose()
 
 
 async def _self_test(launcher: Launcher) -> None:
