@@ -75,6 +75,13 @@ def demo(context: typer.Context) -> None:
 
 
 @commands.command()
+def bridge() -> None:
+    """Connect an assistant's program that runs a local process; WORKSTEAD_URL and WORKSTEAD_TOKEN say where to."""
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "workstead.bridge"])  # noqa: S606 - our own module
+
+
+@commands.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder that becomes a project.")],
     objective: Annotated[str, typer.Option(help="What is wanted, in Markdown; `@FILE` reads it from a file.")],
@@ -235,7 +242,7 @@ commands.add_typer(secrets_cli.commands(_live))
 
 @commands.command()
 def connect(
-    client: Annotated[str, typer.Argument(help="claude-code, codex, gemini, cursor, vscode or http.")],
+    client: Annotated[str, typer.Argument(help="claude-code, codex, gemini, cursor, vscode, stdio or http.")],
     token: Annotated[
         str, typer.Option(envvar=clients.TOKEN_VARIABLE, help="Its token, to stand in the text.")
     ] = clients.TOKEN_SHOWN,

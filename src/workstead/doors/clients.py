@@ -34,6 +34,7 @@ def setups(address: str, *, token: str = TOKEN_SHOWN) -> tuple[Setup, ...]:
             _NAME: {"type": "http", "url": url, "headers": {"Authorization": "Bearer ${input:workstead-token}"}}
         },
     }
+    local = {"command": "workstead", "args": ["bridge"], "env": {"WORKSTEAD_URL": address, TOKEN_VARIABLE: token}}
     frame = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
     curl = f"curl {url} -H 'Authorization: {bearer}' -H 'Content-Type: application/json' -d '{frame}'"
     in_variable = f"with the token in the variable {TOKEN_VARIABLE}"
@@ -43,6 +44,12 @@ def setups(address: str, *, token: str = TOKEN_SHOWN) -> tuple[Setup, ...]:
         Setup(client="gemini", title="Gemini CLI", where="~/.gemini/settings.json", text=_shown(gemini)),
         Setup(client="cursor", title="Cursor", where=f"~/.cursor/mcp.json, {in_variable}", text=_shown(cursor)),
         Setup(client="vscode", title="VS Code", where=".vscode/mcp.json, which asks for the token", text=_shown(code)),
+        Setup(
+            client="stdio",
+            title="A program that starts a local process",
+            where="its file of servers",
+            text=_shown({"mcpServers": {_NAME: local}}),
+        ),
         Setup(client="http", title="Plain HTTP", where="a terminal", text=curl),
     )
 
