@@ -1,6 +1,12 @@
-"""What every test shares: the capabilities plugin and one backend for async tests."""
+"""What every test shares: the capabilities plugin, one backend for async tests, and the two databases."""
+
+import os
+from collections.abc import Iterator
 
 import pytest
+
+from support import database as databases
+from support import postgresql
 
 pytest_plugins = ["plugin.capabilities"]
 
@@ -9,3 +15,52 @@ pytest_plugins = ["plugin.capabilities"]
 def anyio_backend() -> str:
     """Async tests run on asyncio, as the server does."""
     return "asyncio"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that is marked runs once on each database."""
+    if metafunc.definition.get_closest_marker("both_databases") is not None:
+        metafunc.fixturenames.insert(0, "database")
+        metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[postgresql.Server]:
+    """A server of the session's own; skipped where its programs are missing, which CI never is."""
+    programs = postgresql.binaries()
+    if programs is None:
+        missing = "the programs of a PostgreSQL server (initdb, pg_ctl) are not installed"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with postgresql.running(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_server: postgresql.Server) -> str:
+    """The name of a database with the newest schema, to be copied."""
+    from workstead.migrations import schema_postgresql
+
+    address = postgresql_server.create()
+    schema_postgresql.prepare(address)
+    return postgresql.name_of(address)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Which database new paths of this test become."""
+    name: str = getattr(request, "param", "sqlite")
+    if name == "sqlite":
+        yield name
+        return
+    databases.mode.server = request.getfixturevalue("postgresql_server")
+    databases.mode.template = request.getfixturevalue("postgresql_template")
+    try:
+        yield name
+    finally:
+        server, databases.mode.server = databases.mode.server, None
+        for address in databases.mode.made:
+            assert server is not None
+            server.drop(address)
+        databases.mode.made.clear()

@@ -18,6 +18,8 @@ from workstead.kernel.effects import Ended, Outcome
 from workstead.kernel.store import Connection, Prepared
 from workstead.kernel.transaction import Tx
 
+pytestmark = pytest.mark.both_databases
+
 ENDS = Prepared(sqlite="SELECT outcome FROM effect_end ORDER BY effect_id", postgresql="")
 CLAIMS = Prepared(sqlite="SELECT count(*) FROM effect", postgresql="")
 EVENTS = Prepared(sqlite="SELECT event, topic FROM feed WHERE scope = :scope ORDER BY seq", postgresql="")

@@ -12,6 +12,8 @@ from workstead.kernel.feed import Event, FeedPage, FeedRow, Wakes
 from workstead.kernel.store import Connection
 from workstead.kernel.transaction import Tx
 
+pytestmark = pytest.mark.both_databases
+
 PATIENCE_S = 5
 NEVER_S = 30
 

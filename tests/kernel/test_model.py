@@ -17,6 +17,8 @@ from support.notes import NoteView
 from workstead.errors import Refusal
 from workstead.kernel.operations import Door
 
+pytestmark = pytest.mark.both_databases
+
 NOTES = st.sampled_from(["a", "b"])
 TEXTS = st.sampled_from(["one", "two", "long " * 500])
 REQUEST_IDS = st.sampled_from(["r-1", "r-2", "r-3", None])

@@ -22,6 +22,8 @@ from workstead.kernel.store import Prepared
 from workstead.kernel.transaction import Tx
 from workstead.testing import SetClock
 
+pytestmark = pytest.mark.both_databases
+
 TABLE = {operation.name: operation for operation in notes.OPERATIONS}
 UNSHARE = Prepared(sqlite="DELETE FROM share WHERE person_id = :person_id", postgresql="")
 SUSPEND = Prepared(sqlite="UPDATE person SET suspended_at = :at WHERE id = :person_id", postgresql="")

@@ -130,7 +130,7 @@ async def follow(
         events = [wakes.event(scope_id) for scope_id in here]
         rows: list[FeedRow] = []
         for scope_id, seq in here.items():
-            rows += store.read_here(partial(after, scope_id=scope_id, seq=seq))
+            rows += await store.look(partial(after, scope_id=scope_id, seq=seq))
         for row in rows:
             here[row.scope] = row.seq
         if rows:

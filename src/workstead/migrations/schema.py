@@ -38,11 +38,11 @@ def prepare(path: Path) -> None:
     module.upgrade(path, was=was)
 
 
-def newer(path: Path, revision: str) -> errors.Refusal:
+def newer(which: str, revision: str) -> errors.Refusal:
     """The refusal of a revision that this release does not know."""
     return errors.conflict(
         "schema_newer",
-        f"The database {path} has schema {revision}, which this release (schema {NEWEST}) does not know. Start the "
+        f"The database {which} has schema {revision}, which this release (schema {NEWEST}) does not know. Start the "
         "release that wrote it or a later one, or restore a backup that was made before that upgrade.",
         found=revision,
         newest=NEWEST,

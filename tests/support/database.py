@@ -1,0 +1,126 @@
+"""Either database behind one path: a file is SQLite itself, or holds the address of a PostgreSQL database.
+
+A test names a path and never asks which; `mode.server` says what a new path becomes (see the fixture `database`).
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import psycopg
+
+from support import postgresql
+from support.postgresql import Server
+from workstead.kernel import databases
+from workstead.kernel.store import Connection, Database, Driver, Durability
+from workstead.migrations import schema
+
+_MARK = b"postgresql://"
+
+
+@dataclass(kw_only=True)
+class Mode:
+    """What a new path becomes. server: None is SQLite. made: addresses to drop after the test."""
+
+    server: Server | None = None
+    template: str = ""
+    made: list[str] = field(default_factory=list)
+
+
+mode = Mode()
+
+
+class Rows(Protocol):
+    """What a statement is answered with, in both drivers."""
+
+    def fetchone(self) -> Any:
+        """The next row."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Every row."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Raw(Protocol):
+    """A connection of either driver, for statements without parameters."""
+
+    def execute(self, text: str, /) -> Rows:
+        """Execute one statement."""
+        ...
+
+
+def make(path: Path) -> None:
+    """A database with the newest schema at the path."""
+    if mode.server is None:
+        schema.prepare(path)
+        return
+    address = mode.server.create(like=mode.template)
+    mode.made.append(address)
+    path.write_text(address)
+
+
+def copy(source: Path, target: Path) -> None:
+    """A copy of a database that nobody has open."""
+    found = address_of(source)
+    if found is None:
+        target.write_bytes(source.read_bytes())
+        return
+    assert mode.server is not None
+    made = mode.server.create(like=postgresql.name_of(found))
+    mode.made.append(made)
+    target.write_text(made)
+
+
+def address_of(path: Path) -> str | None:
+    """The address of the PostgreSQL database behind a path, or None."""
+    with path.open("rb") as file:
+        return path.read_text() if file.read(len(_MARK)) == _MARK else None
+
+
+def of(path: Path, *, durability: Durability = Durability.NORMAL) -> Database:
+    """The database as the product opens it."""
+    return databases.of(path, address_of(path), durability=durability)
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[Raw]:
+    """A connection of its own, each statement committed at once."""
+    address = address_of(path)
+    raw = (
+        sqlite3.connect(path, isolation_level=None) if address is None else psycopg.connect(address, autocommit=True)
+    )
+    try:
+        yield cast("Raw", raw)
+    finally:
+        raw.close()
+
+
+@contextmanager
+def transaction(path: Path) -> Iterator[Connection]:
+    """One write transaction on a connection of its own."""
+    with connected(path) as raw:
+        if address_of(path) is None:
+            raw.execute("PRAGMA busy_timeout=5000")
+            raw.execute("BEGIN IMMEDIATE")
+            yield Connection(cast("Driver", raw))
+        else:
+            raw.execute("BEGIN")
+            yield Connection(cast("Driver", cast("psycopg.Connection[Any]", raw).cursor()), dialect="postgresql")
+        raw.execute("COMMIT")
+
+
+def rows(path: Path, text: str) -> list[Any]:
+    """What a query finds."""
+    with connected(path) as raw:
+        return raw.execute(text).fetchall()
+
+
+def first_of(found: Iterable[Sequence[Any]]) -> list[Any]:
+    """The first column."""
+    return [row[0] for row in found]
