@@ -20,7 +20,6 @@ def anyio_backend() -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that is marked runs once on each database."""
     if metafunc.definition.get_closest_marker("both_databases") is not None:
-        metafunc.fixturenames.insert(0, "database")
         metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
@@ -47,7 +46,7 @@ def postgresql_template(postgresql_server: postgresql.Server) -> str:
     return postgresql.name_of(address)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
     """Which database new paths of this test become."""
     name: str = getattr(request, "param", "sqlite")
