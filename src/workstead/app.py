@@ -32,14 +32,14 @@ from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
-from workstead.kernel import receipts, scopes
+from workstead.kernel import databases, receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
-from workstead.kernel.store import Durability, Store
+from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.runs import operations as run_operations
@@ -107,8 +107,7 @@ def build(chosen: Settings, *, clock: Clock | None = None) -> App:
             started_at=iso(clock.now()),
         )
         lock.tell(boot_id=facts.boot_id, host=facts.host, port=facts.port)
-        schema.prepare(folder / instance.DATABASE)
-        store = Store(folder / instance.DATABASE, durability=Durability(chosen.durability))
+        store = Store(_database(chosen, folder))
         undo.callback(store.close)
         app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store)
         undo.pop_all()
@@ -232,6 +231,16 @@ class _Server(uvicorn.Server):
         self.up.set()
 
 
+def _database(chosen: Settings, folder: Path) -> Database:
+    """The database with the newest schema."""
+    path, address = folder / instance.DATABASE, chosen.database_url
+    if address is None:
+        schema.prepare(path)
+    else:
+        schema.prepare_postgresql(address)
+    return databases.of(path, address, durability=Durability(chosen.durability))
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -304,7 +313,8 @@ def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
         "kernel": found.kernel,
         "python": sys.version.split()[0],
         "data_folder": str(folder),
-        "database_bytes": (folder / instance.DATABASE).stat().st_size,
+        "database": "sqlite" if chosen.database_url is None else "postgresql",
+        "database_bytes": (folder / instance.DATABASE).stat().st_size if chosen.database_url is None else None,
         "free_bytes": disk.f_bavail * disk.f_frsize,
         "durability": chosen.durability,
     }

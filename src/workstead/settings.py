@@ -4,7 +4,7 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -44,8 +44,11 @@ class Settings:
     log_format: LogFormat
     """How a log line is written."""
     durability: Durability
-    practice_pace_ms: int
     """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
+    practice_pace_ms: int
+    """How long practice waits before each answer."""
+    database_url: str | None = field(repr=False)
+    """The address of a PostgreSQL database, with its password; None is the file in the data folder. Never shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +173,15 @@ def _host(given: object) -> str:
     return given
 
 
+def _database_url(given: object) -> str | None:
+    if given is None:
+        return None
+    # What is wrong with an address is never told in detail: it holds a password.
+    if not isinstance(given, str) or not given.startswith(("postgresql://", "postgres://")) or "\0" in given:
+        raise ValueError("must be an address as `postgresql://NAME:PASSWORD@HOST/DATABASE`")
+    return given
+
+
 def _number(least: int, most: int, what: str) -> Callable[[object], int]:
     def parse(given: object) -> int:
         if isinstance(given, str) and re.fullmatch(r"[0-9]{1,6}", given):
@@ -197,5 +209,6 @@ SETTINGS = (
     Setting(key="log_level", default="info", parse=_one_of(get_args(LogLevel))),
     Setting(key="log_format", default="text", parse=_one_of(get_args(LogFormat))),
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),
+    Setting(key="database_url", default=None, parse=_database_url),
     Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
 )

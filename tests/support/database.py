@@ -3,6 +3,7 @@
 A test names a path and never asks which; `mode.server` says what a new path becomes (see the fixture `database`).
 """
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import psycopg
 from support import postgresql
 from support.postgresql import Server
 from workstead.kernel import databases
-from workstead.kernel.store import Connection, Database, Driver, Durability
+from workstead.kernel.store import Connection, Database, Driver, Durability, Prepared
 from workstead.migrations import schema
 
 _MARK = b"postgresql://"
@@ -92,9 +93,7 @@ def of(path: Path, *, durability: Durability = Durability.NORMAL) -> Database:
 def connected(path: Path) -> Iterator[Raw]:
     """A connection of its own, each statement committed at once."""
     address = address_of(path)
-    raw = (
-        sqlite3.connect(path, isolation_level=None) if address is None else psycopg.connect(address, autocommit=True)
-    )
+    raw = sqlite3.connect(path, isolation_level=None) if address is None else psycopg.connect(address, autocommit=True)
     try:
         yield cast("Raw", raw)
     finally:
@@ -115,10 +114,43 @@ def transaction(path: Path) -> Iterator[Connection]:
         raw.execute("COMMIT")
 
 
+def statement(text: str) -> Prepared:
+    """A statement that both databases take, with its parameters as `:name`."""
+    return Prepared(sqlite=text, postgresql=re.sub(r"(?<![\w:]):(\w+)", r"%(\1)s", text.replace("%", "%%")))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Whether somebody else holds what a write locks now."""
+    with connected(path) as raw:
+        if address_of(path) is None:
+            raw.execute("PRAGMA busy_timeout=0")
+        lock, end = ("BEGIN IMMEDIATE", "ROLLBACK")
+        if address_of(path) is not None:
+            lock, end = ("SELECT 1 FROM scope FOR UPDATE NOWAIT", "SELECT 1")
+        try:
+            raw.execute(lock)
+        except (sqlite3.OperationalError, psycopg.errors.LockNotAvailable):
+            yield True
+            return
+        raw.execute(end)
+        yield False
+
+
 def rows(path: Path, text: str) -> list[Any]:
     """What a query finds."""
     with connected(path) as raw:
         return raw.execute(text).fetchall()
+
+
+def dump(path: Path) -> str:
+    """Everything that is stored in tables, as text."""
+    tables = (
+        "SELECT name FROM sqlite_master WHERE type = 'table'"
+        if address_of(path) is None
+        else "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    )
+    return "\n".join(str(row) for (table,) in rows(path, tables) for row in rows(path, f"SELECT * FROM {table}"))
 
 
 def first_of(found: Iterable[Sequence[Any]]) -> list[Any]:

@@ -1,8 +1,7 @@
 """Builders: a real instance on a database file, as small as a test needs it."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,19 +63,6 @@ def transaction(path: Path, *, clock: Clock | None = None) -> Iterator[Tx]:
     """One write transaction on a connection of its own; for building and for looking, beside the product's path."""
     with database.transaction(path) as connection:
         yield Tx(connection, clock=clock or SystemClock())
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[bool]:
-    """Whether somebody else holds the database's write lock now."""
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as raw:
-        try:
-            raw.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            yield True
-            return
-        raw.execute("ROLLBACK")
-        yield False
 
 
 def founded(path: Path, *, slug: str = "garden", clock: Clock | None = None) -> Founded:

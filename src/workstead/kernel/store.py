@@ -166,9 +166,7 @@ class Database(Protocol):
 class _Hop(Generic[T]):
     """One job on its way to a thread and back; its end is handled by the loop whether or not anyone waits."""
 
-    def __init__(
-        self, job: Callable[[Connection], T], announce: Callable[[T], None] | None, *, name: str = ""
-    ) -> None:
+    def __init__(self, job: Callable[[Connection], T], announce: Callable[[T], None] | None, *, name: str = "") -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = anyio.Event()
         self._announce = announce

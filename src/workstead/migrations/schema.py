@@ -25,6 +25,14 @@ class _Upgrade(Protocol):
         ...
 
 
+class _Postgresql(Protocol):
+    """The face of the module that loads the driver."""
+
+    def prepare(self, address: str) -> None:
+        """Bring the database to the newest schema."""
+        ...
+
+
 def prepare(path: Path) -> None:
     """Bring the database file to the newest schema; a missing file is made, each revision is one transaction.
 
@@ -36,6 +44,12 @@ def prepare(path: Path) -> None:
         return
     module = cast("_Upgrade", importlib.import_module("workstead.migrations.upgrade"))
     module.upgrade(path, was=was)
+
+
+def prepare_postgresql(address: str) -> None:
+    """Bring a PostgreSQL database to the newest schema; see `schema_postgresql.prepare`, which loads the driver."""
+    module = cast("_Postgresql", importlib.import_module("workstead.migrations.schema_postgresql"))
+    module.prepare(address)
 
 
 def newer(which: str, revision: str) -> errors.Refusal:
