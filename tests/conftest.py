@@ -7,6 +7,7 @@ import pytest
 
 from support import database as databases
 from support import postgresql
+from workstead.migrations import schema
 
 pytest_plugins = ["plugin.capabilities"]
 
@@ -39,10 +40,8 @@ def postgresql_server() -> Iterator[postgresql.Server]:
 @pytest.fixture(scope="session")
 def postgresql_template(postgresql_server: postgresql.Server) -> str:
     """The name of a database with the newest schema, to be copied."""
-    from workstead.migrations import schema_postgresql
-
     address = postgresql_server.create()
-    schema_postgresql.prepare(address)
+    schema.prepare_postgresql(address)
     return postgresql.name_of(address)
 
 

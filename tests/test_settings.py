@@ -32,6 +32,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         log_level="info",
         log_format="text",
         durability="full",
+        database_url=None,
         practice_pace_ms=0,
     )
 
@@ -71,6 +72,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         log_level = "debug"
         log_format = "json"
         durability = "normal"
+        database_url = "postgresql://ada:geheim@db.example/garden"
         practice_pace_ms = 5
         """,
     )
@@ -82,6 +84,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         log_level="debug",
         log_format="json",
         durability="normal",
+        database_url="postgresql://ada:geheim@db.example/garden",
         practice_pace_ms=5,
     )
 
@@ -127,6 +130,8 @@ BAD_VALUES = [
     ("log_level", '"loud"'),
     ("log_format", "2026-01-01"),
     ("durability", '"FULL"'),
+    ("database_url", f'"mysql://ada:{SECRET}@db/garden"'),
+    ("database_url", "5"),
 ]
 
 
@@ -213,3 +218,10 @@ def test_settings_cannot_be_changed_after_the_start(tmp_path: Path) -> None:
     """House style, line 44: one frozen value."""
     with pytest.raises(AttributeError):
         read(tmp_path).port = 1  # type: ignore[misc]
+
+
+def test_the_address_of_the_database_is_in_no_text_of_the_settings(tmp_path: Path) -> None:
+    """It holds a password, and settings are easily logged."""
+    found = read(tmp_path, DATABASE_URL=f"postgresql://ada:{SECRET}@db.example/garden")
+    assert found.database_url == f"postgresql://ada:{SECRET}@db.example/garden"
+    assert SECRET not in f"{found} {found!r}"

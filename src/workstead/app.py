@@ -197,7 +197,12 @@ def _assemble(
         web=web,
         supervisor=supervisor,
         watch=watch,
-        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
+        services=(
+            partial(_self_test, launcher),
+            supervisor.serve,
+            partial(_sweeps, effects, clock),
+            *_between(chosen, wakes),
+        ),
     )
 
 
@@ -299,6 +304,12 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
         await effects.settle(scopes.INSTANCE, lambda tx: receipts.sweep(tx, before=before))
 
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
+
+
+def _between(chosen: Settings, wakes: Wakes) -> tuple[Service, ...]:
+    if chosen.database_url is None:
+        return ()
+    return (databases.wakes_between(chosen.database_url, wakes=wakes).serve,)
 
 
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:

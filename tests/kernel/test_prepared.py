@@ -32,7 +32,7 @@ def test_one_statement_is_compiled_for_both_databases() -> None:
     texts = [" ".join(text.split()) for text in (statement.sqlite, statement.postgresql)]
     assert texts == [
         "SELECT scope.seq FROM scope WHERE scope.id = :k_id",
-        "SELECT scope.seq FROM scope WHERE scope.id = %(k_id)s::VARCHAR COLLATE \"C\" FOR UPDATE",
+        'SELECT scope.seq FROM scope WHERE scope.id = %(k_id)s::VARCHAR COLLATE "C" FOR UPDATE',
     ]
 
 

@@ -272,9 +272,9 @@ async def test_a_read_cannot_write(tmp_path: Path) -> None:
     """A read has neither lock nor receipt (house style 33)."""
     with opened(tmp_path / "db") as database:
         refusals = (sqlite3.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
-        with pytest.raises(refusals, match="read-?only"):
+        with pytest.raises(refusals, match=r"read-?only"):
             await database.read(adds("sneaked in"))
-        with pytest.raises(refusals, match="read-?only"):
+        with pytest.raises(refusals, match=r"read-?only"):
             database.read_here(adds("sneaked in"))
         assert "sneaked in" not in names(tmp_path / "db")
 

@@ -247,6 +247,9 @@ def test_cards_live_as_the_model_says(start: Path, database: str) -> None:
     CardMachine.start = start
     case = CardMachine.TestCase
     case.settings = settings(
-        max_examples=25 if database == "sqlite" else 4, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=25 if database == "sqlite" else 4,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     case().runTest()

@@ -222,6 +222,9 @@ def test_records_live_as_the_model_says(start: Path, database: str) -> None:
     RecordMachine.start = start
     case = RecordMachine.TestCase
     case.settings = settings(
-        max_examples=20 if database == "sqlite" else 4, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=20 if database == "sqlite" else 4,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     case().runTest()

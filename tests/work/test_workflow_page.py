@@ -9,8 +9,6 @@ from work import folder
 from workstead.work import yaml_source
 from workstead.work.workflow import catalog, graph
 
-pytestmark = pytest.mark.both_databases
-
 PAGE = (Path(__file__).parents[2] / "docs" / "workflow.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 

@@ -295,16 +295,12 @@ class Store:
         while (hop := self._writes.get()) is not None:
             if not hop.start():
                 continue
-            began_s = time.monotonic()
             try:
-                value = session.write(hop.job)
+                value = _timed(session, hop)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
                 hop.done(value)
-            took_s = time.monotonic() - began_s
-            if took_s > _LONG_S:
-                _LOG.warning("a transaction took long", operation=hop.name, took_ms=round(took_s * 1000))
         session.close()
 
     def _read_loop(self) -> None:
@@ -319,3 +315,14 @@ class Store:
             else:
                 hop.done(value)
         session.close()
+
+
+def _timed(session: Session, hop: _Hop[T]) -> T:
+    """Write, and say in the log what took long."""
+    began_s = time.monotonic()
+    try:
+        return session.write(hop.job)
+    finally:
+        took_s = time.monotonic() - began_s
+        if took_s > _LONG_S:
+            _LOG.warning("a transaction took long", operation=hop.name, took_ms=round(took_s * 1000))

@@ -11,17 +11,12 @@ from typing import TypeVar, cast
 
 import psycopg
 from psycopg.errors import (
-    CannotConnectNow,
     DeadlockDetected,
     DiskFull,
-    InvalidAuthorizationSpecification,
-    InvalidCatalogName,
-    InvalidPassword,
     LockNotAvailable,
     OutOfMemory,
     QueryCanceled,
     SerializationFailure,
-    TooManyConnections,
 )
 
 from workstead import errors
@@ -43,7 +38,7 @@ _FATE = "SELECT pg_xact_status(%(id)s::xid8)"
 
 
 class Postgresql:
-    """A database of a server. address: as `postgresql://...`, a secret. durability: what an acknowledged commit means."""
+    """A database of a server. address: as `postgresql://...`, a secret. durability: what a commit means."""
 
     writers = _WRITERS
     near = False
@@ -68,22 +63,17 @@ def connect(address: str) -> psycopg.Connection[tuple[object, ...]]:
             application_name="workstead",
             client_encoding="UTF8",
         )
-    except psycopg.Error as error:
-        # The driver's sentence names host, account and database.
-        raise unreachable(error) from None
+    except psycopg.Error:
+        raise unreachable() from None
 
 
-def unreachable(error: psycopg.Error) -> errors.Refusal:
+def unreachable() -> errors.Refusal:
     """The refusal of a server that cannot be used."""
-    # A refused connection carries no code of the server in every case: libpq then has words only.
-    reason = {
-        InvalidPassword: "it refuses the name or the password",
-        InvalidAuthorizationSpecification: "it refuses the name or the password",
-        InvalidCatalogName: "it has no such database",
-        TooManyConnections: "it has no connection left",
-        CannotConnectNow: "it is starting or stopping",
-    }.get(type(error), "it does not answer, or refuses the connection")
-    message = f"The PostgreSQL server of the database_url setting cannot be used: {reason}."
+    # A refused connection carries no code, only the driver's sentence, which names host, account and database.
+    message = (
+        "The PostgreSQL server of the database_url setting cannot be used: it does not answer, or refuses the name, the "
+        "password or the database."
+    )
     return errors.unavailable("database_unreachable", message)
 
 
@@ -121,7 +111,7 @@ class _Session:
         try:
             return self._guarded(job, self._connected())
         except _Lost as lost:
-            raise lost.refusal from lost
+            raise lost.refusal from None
 
     def close(self) -> None:
         """Close the connection if there is one."""
@@ -159,9 +149,9 @@ class _Session:
         raw = self._connected()
 
         def snapshot(connection: Connection) -> T:
-            raw.execute(_BEGIN_READ)
+            raw.execute(_BEGIN_READ, prepare=False)
             value = job(connection)
-            raw.execute("COMMIT")
+            raw.execute("COMMIT", prepare=False)
             return value
 
         return self._guarded(snapshot, raw)
@@ -176,7 +166,7 @@ class _Session:
                 raise
             refusal = _refusal(error)
             if lost:
-                raise _Lost(unreachable(error)) from error
+                raise _Lost(unreachable()) from error
             if isinstance(error, DeadlockDetected | SerializationFailure) and refusal is not None:
                 raise _Lost(refusal) from error
             if refusal is None:
@@ -185,13 +175,13 @@ class _Session:
 
     def _commit(self, raw: psycopg.Connection[tuple[object, ...]], transaction_id: str) -> None:
         try:
-            done = raw.execute("COMMIT").statusmessage
+            done = raw.execute("COMMIT", prepare=False).statusmessage
         except psycopg.Error as error:
             if self._roll_back(raw):
                 refusal = _refusal(error)
                 raise (refusal or error) from error
             if not self._was_committed(transaction_id):
-                raise _Lost(unreachable(error)) from error
+                raise _Lost(unreachable()) from error
             return
         if done != "COMMIT":
             # A job that swallowed a driver's error: the server had given the transaction up and rolled it back.
@@ -246,9 +236,9 @@ class _Session:
         }
         try:
             raw.execute("; ".join(f"SET {name} = {value}" for name, value in chosen.items()), prepare=False)
-        except psycopg.Error as error:
+        except psycopg.Error:
             raw.close()
-            raise _Lost(unreachable(error)) from None
+            raise _Lost(unreachable()) from None
         self._raw = raw
         return raw
 
