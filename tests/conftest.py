@@ -21,7 +21,7 @@ def anyio_backend() -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that is marked runs once on each database."""
     if metafunc.definition.get_closest_marker("both_databases") is not None:
-        metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+        metafunc.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def postgresql_template(postgresql_server: postgresql.Server) -> str:
 
 
 @pytest.fixture(autouse=True)
-def database(request: pytest.FixtureRequest) -> Iterator[str]:
+def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
     """Which database new paths of this test become."""
     name: str = getattr(request, "param", "sqlite")
     if name == "sqlite":

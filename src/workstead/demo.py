@@ -58,6 +58,11 @@ def main() -> None:
     sys.exit(code)
 
 
+def really_done(*, before: _Seen, after: _Seen, ending: str | None) -> bool:
+    """Whether the acceptance test failed before, the run ended done and the test passes after."""
+    return not before.passes and after.passes and ending == "done"
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="workstead demo", description="The main job on a copy of an example.")
     parser.add_argument("--headless", action="store_true", help="run to the end and exit; 0 only if the work was done")
@@ -122,8 +127,7 @@ async def _work(built: app.App, folder: Path, *, headless: bool) -> int:
     _say(f"\n{end.reason}")
     took_s = time.monotonic() - began
     _say(f"Acceptance test: {_verdict(before)} before, {_verdict(after)} after. {took_s:.1f} s, {_memory_mb():.0f} MB.")
-    done = not before.passes and after.passes and end.ending == "done"
-    return 0 if done else _NOT_DONE
+    return 0 if really_done(before=before, after=after, ending=end.ending) else _NOT_DONE
 
 
 async def _follow(built: app.App, project: str) -> Any:

@@ -24,7 +24,7 @@ from workstead.kernel.store import Connection, Store, prepared
 from workstead.kernel.store_postgresql import Postgresql
 from workstead.kernel.tables import scope
 
-pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+pytestmark = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 
 PATIENCE_S = 10
 ADD = prepared(insert(scope))

@@ -15,7 +15,7 @@ from workstead.kernel.store import Connection
 from workstead.kernel.transaction import Tx
 from workstead.kernel.wakes_postgresql import WakesBetween
 
-pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+pytestmark = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 
 PATIENCE_S = 10
 NEVER_S = 60

@@ -6,7 +6,7 @@ A test names a path and never asks which; `mode.server` says what a new path bec
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -76,6 +76,39 @@ def copy(source: Path, target: Path) -> None:
     made = mode.server.create(like=postgresql.name_of(found))
     mode.made.append(made)
     target.write_text(made)
+
+
+def image(source: Path, target: Path) -> None:
+    """What is committed in a database that others have open, as a database of its own."""
+    found = address_of(source)
+    if found is None:
+        with closing(sqlite3.connect(source)) as read, closing(sqlite3.connect(target)) as written:
+            read.backup(written)
+        return
+    make(target)
+    made = address_of(target)
+    assert made is not None
+    with psycopg.connect(found) as read_, psycopg.connect(made) as written_:
+        read_.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
+        for (table,) in read_.execute(tables).fetchall():
+            rows_of = f"COPY {table} TO STDOUT (FORMAT binary)".encode()
+            with (
+                read_.cursor().copy(rows_of) as out,
+                written_.cursor().copy(f"COPY {table} FROM STDIN (FORMAT binary)".encode()) as into,
+            ):
+                for data in out:
+                    into.write(data)
+
+
+def environ(path: Path) -> dict[str, str]:
+    """What a server that is started over a path must be told; a path without a database gets one without tables."""
+    if mode.server is not None and not path.exists():
+        made = mode.server.create()
+        mode.made.append(made)
+        path.write_text(made)
+    found = address_of(path) if path.exists() else None
+    return {} if found is None else {"WORKSTEAD_DATABASE_URL": found}
 
 
 def address_of(path: Path) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from support import feature_invariants
+from support import feature_invariants, run_invariants
 from support.database import Raw, connected
 from workstead.kernel import canonical
 from workstead.kernel.effects import Ended
@@ -23,6 +23,12 @@ def check(database: Path | Raw) -> list[str]:
         with connected(database) as raw:
             return check(raw)
     return [breach for one in CHECKS for breach in one(database)]
+
+
+def check_at_rest(database: Path) -> list[str]:
+    """Every breach, and everything that is left open although no run lives."""
+    with connected(database) as raw:
+        return check(raw) + list(run_invariants.left_over(raw))
 
 
 def version_chains(raw: Raw) -> Iterator[str]:
@@ -131,4 +137,9 @@ CHECKS: list[Check] = [
     feature_invariants.records,
     feature_invariants.conversations,
     feature_invariants.runs,
+    run_invariants.answers,
+    run_invariants.exchanges,
+    run_invariants.processes,
+    run_invariants.owners,
+    run_invariants.places,
 ]

@@ -1,24 +1,26 @@
-"""A workplace for tests: the program as it is composed, one project in a real folder, and a model that says what it is told.
+"""A workplace for tests: the program as it is composed, a project in a real folder, a model that says its lines.
 
 The supervisor runs as in the server; only the model's answers come from the test, or from a practice script.
 """
 
 import os
-import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
+from structlog.testing import capture_logs
 
+from support import database as databases
 from work import folder as small
 from work.office import write_folder
 from workstead import app, settings
 from workstead.accounts import first_start, projects
+from workstead.accounts.projects import Project
 from workstead.agents import conversations
 from workstead.agents.conversations import Row, RowKind
 from workstead.agents.models.shape import Answer, Call, Finish, NoTurn, Request, Transport
@@ -45,6 +47,7 @@ SOURCE = small.changed(
 
 Said = str | list[Call] | Exception
 Line = Said | Callable[[Request], Said] | Callable[[Request], Awaitable[Said]]
+Lines = dict[str, list[Line]]
 
 
 def call(name: str, /, **arguments: object) -> Call:
@@ -71,10 +74,15 @@ def activate(title: str, instructions: str = "Do it now.") -> Callable[[Request]
     return say
 
 
-class Voice:
-    """A transport that speaks the test's lines: by `node`, or `card title/node`, each line once; then it has no turn."""
+def operator() -> ControlProof:
+    """The proof of whoever runs the server."""
+    return ControlProof(uid=os.geteuid())
 
-    def __init__(self, lines: Mapping[str, Iterable[Line]]) -> None:
+
+class Voice:
+    """A transport that speaks the test's lines: by `node`, or `card title/node`, each once; then it has no turn."""
+
+    def __init__(self, lines: Lines) -> None:
         self._lines = {key: deque(each) for key, each in lines.items()}
         self.asked: list[Request] = []
 
@@ -130,13 +138,12 @@ class Workplace:
     def project_id(self) -> str:
         """The project's id."""
         found = self.look(lambda tx: projects.find(tx, self.project))
-        assert found is not None
+        assert isinstance(found, Project)
         return found.id
 
     async def ask(self, name: str, /, **fields: object) -> Any:
         """One operation as the operator."""
-        proof = ControlProof(uid=os.geteuid())
-        return await self.app.operations.run(proof, name, {"project": self.project} | fields, door=Door.CLI)
+        return await self.app.operations.run(operator(), name, {"project": self.project} | fields, door=Door.CLI)
 
     async def start(self) -> RunView:
         """Press Run."""
@@ -172,7 +179,7 @@ class Workplace:
     @property
     def newest(self) -> Run:
         """The newest run's row."""
-        return self.look(lambda tx: runs.newest(tx, self.project_id, limit=1))[0]
+        return cast("Run", self.look(lambda tx: runs.newest(tx, self.project_id, limit=1))[0])
 
     def look(self, job: Callable[[Tx], Any]) -> Any:
         """Read the database."""
@@ -238,6 +245,14 @@ class Workplace:
         """The texts of rows of some kinds."""
         return [cast("dict[str, str]", row.content)["text"] for row in self.rows(agent, card_id) if row.kind in kinds]
 
+    def called(self, agent: str, card_id: str = "project") -> list[str]:
+        """The tools an agent has called, in order."""
+        return [row.tool or "" for row in self.rows(agent, card_id) if row.kind is RowKind.TOOL_CALL]
+
+    def sql(self, query: str) -> list[str]:
+        """The first column of what the database answers."""
+        return [str(row[0]) for row in databases.rows(self.database, query)]
+
     async def shut_down(self) -> None:
         """End the serving task as a server that goes down does."""
         self.serving.cancel()
@@ -249,7 +264,7 @@ class Workplace:
 async def opened(
     tmp_path: Path,
     *,
-    lines: Mapping[str, Iterable[Line]] | None = None,
+    lines: Lines | None = None,
     script: str | None = None,
     source: str = SOURCE,
     serve: bool = True,
@@ -264,8 +279,7 @@ async def opened(
     async with reopened(tmp_path / "data", place, voice=None if script is not None else voice, serve=False) as found:
         await found.app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name="ada"))
         raw = {"folder": str(place), "name": "Shed", "title": "Build a shed", "objective": "A shed that stands."}
-        proof = ControlProof(uid=os.geteuid())
-        made = await found.app.operations.run(proof, "create_project", raw, door=Door.CLI)
+        made = await found.app.operations.run(operator(), "create_project", raw, door=Door.CLI)
         if trusted and not made.trusted:
             await found.ask("trust_configuration", digest=made.digest)
         async with serving(found) if serve else _as_it_is(found):
@@ -273,23 +287,21 @@ async def opened(
 
 
 @asynccontextmanager
-async def reopened(
-    data: Path, place: Path, *, voice: Voice | None, serve: bool = True, recover: bool = True
-) -> AsyncIterator[Workplace]:
+async def reopened(data: Path, place: Path, *, voice: Voice | None, serve: bool = True) -> AsyncIterator[Workplace]:
     """The program over a data folder that is there already, as a server that starts again."""
-    built = app.build(
-        settings.load({"WORKSTEAD_DATA": str(data), "WORKSTEAD_PORT": "0", "WORKSTEAD_DURABILITY": "normal"})
-    )
-    supervisor = built.supervisor if voice is None else replace(built.supervisor, transport_of=partial(_always, voice))
+    environ = {"WORKSTEAD_DATA": str(data), "WORKSTEAD_PORT": "0", "WORKSTEAD_DURABILITY": "normal"}
+    built = app.build(settings.load(environ | databases.environ(data / "workstead.sqlite3")))
+    supervisor = built.supervisor if voice is None else with_voice(built.supervisor, voice)
     found = Workplace(app=built, supervisor=supervisor, folder=place, project="shed", voice=voice or Voice({}))
     try:
-        if serve:
-            if recover:
+        # Traces are told to the log; printing them takes longer than what is tested.
+        with capture_logs():
+            if serve:
                 await supervisor.recover()
-            async with serving(found):
+                async with serving(found):
+                    yield found
+            else:
                 yield found
-        else:
-            yield found
     finally:
         built.close()
 
@@ -313,14 +325,15 @@ async def serving(found: Workplace) -> AsyncIterator[Workplace]:
         group.cancel_scope.cancel()
 
 
+def with_voice(supervisor: Supervisor, voice: Voice) -> Supervisor:
+    """The supervisor whose every model is this voice."""
+    return replace(supervisor, transport_of=partial(_always, voice))
+
+
 def crash_image(found: Workplace, data: Path) -> Path:
     """What the disk holds at this moment, as a data folder of its own: what a kill would leave."""
     data.mkdir(mode=0o700)
-    with (
-        closing(sqlite3.connect(found.database)) as source,
-        closing(sqlite3.connect(data / "workstead.sqlite3")) as target,
-    ):
-        source.backup(target)
+    databases.image(found.database, data / "workstead.sqlite3")
     return data
 
 

@@ -242,12 +242,12 @@ class CardMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("W02", "W11", "K04")
-def test_cards_live_as_the_model_says(start: Path, database: str) -> None:
+def test_cards_live_as_the_model_says(start: Path, database_kind: str) -> None:
     """W02, W11: whatever is done in whatever order, the tree, the refusals and the rows are the model's."""
     CardMachine.start = start
     case = CardMachine.TestCase
     case.settings = settings(
-        max_examples=25 if database == "sqlite" else 4,
+        max_examples=25 if database_kind == "sqlite" else 4,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

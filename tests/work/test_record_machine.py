@@ -217,12 +217,12 @@ class RecordMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("W04", "K04")
-def test_records_live_as_the_model_says(start: Path, database: str) -> None:
+def test_records_live_as_the_model_says(start: Path, database_kind: str) -> None:
     """W04: the text that counts, the numbers of accepted texts and every refusal are the model's."""
     RecordMachine.start = start
     case = RecordMachine.TestCase
     case.settings = settings(
-        max_examples=20 if database == "sqlite" else 4,
+        max_examples=20 if database_kind == "sqlite" else 4,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

@@ -1,6 +1,6 @@
 """Recovery: what was interrupted is settled leaf to root and never replayed; the same code at start and at Run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workstead.accounts import grants
@@ -8,12 +8,14 @@ from workstead.accounts.projects import Project
 from workstead.agents import conversations, exchanges, process_rows, turns
 from workstead.agents.conversations import Conversation, NewRow, RowKind
 from workstead.agents.models.shape import Role
+from workstead.agents.tools import activate
 from workstead.agents.tools.tool import ToolResult
-from workstead.kernel import faults
+from workstead.kernel import canonical, faults
+from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects, Ended
 from workstead.kernel.transaction import Tx
 from workstead.runs import activations, runs
-from workstead.runs.runs import Ending, Run
+from workstead.runs.runs import Ending, Run, Wanted
 from workstead.work import cards
 from workstead.work.cards import CardRow
 from workstead.work.workflow import identity
@@ -73,18 +75,20 @@ def settle_calls(tx: Tx, conversation: Conversation, *, activation_id: str) -> i
     open_calls = conversations.open_calls(tx, conversation)
     if not open_calls:
         return 0
-    rows = [_settled(row) for row in open_calls]
-    notice = NewRow(kind=RowKind.RECOVERED, role=Role.USER, content={"text": _NOTICE})
-    conversations.append(tx, conversation, [*rows, notice], activation_id=activation_id)
+    rows = [_settled(tx, conversation, row) for row in open_calls]
+    conversations.append(tx, conversation, [*rows, _notice()], activation_id=activation_id)
     return len(open_calls)
 
 
 async def interrupted_run(effects: Effects, project: Project, run: Run) -> Recovered:
-    """Settle a run whose server is gone, and end it: a restart starts nothing."""
+    """Settle a run whose server is gone, and end it: a restart starts nothing. One that was to stop has stopped."""
     recovered = await settle(effects, project, run=run)
+    stopping = run.wanted is Wanted.STOP
+    ending = Ending.STOPPED if stopping else Ending.INTERRUPTED
+    how = "The server went away while it stopped" if stopping else "The server went away"
 
     def job(tx: Tx) -> None:
-        runs.end(tx, run, Ending.INTERRUPTED, reason="The server went away; what ran was settled. Run again to go on.")
+        runs.end(tx, run, ending, reason=f"{how}; what ran was settled. Run again to go on.")
 
     await effects.settle(project.scope, job)
     return recovered
@@ -121,8 +125,12 @@ def _stop(project: Project, row: CardRow, run: Run | None) -> Callable[[Tx], Non
             return
         open_ones = [one for one in activations.of_card(tx, project.id, row.id) if one.closed_at is None]
         activation_id = open_ones[-1].id if open_ones else ""
+        agent = _at_work(tx, activation_id)
         for conversation in conversations.of_card(tx, project.id, row.id):
-            settle_calls(tx, conversation, activation_id=activation_id)
+            settled = settle_calls(tx, conversation, activation_id=activation_id)
+            if not settled and conversation.agent == agent:
+                # It waited for its model: no call to settle, but it must know that it was interrupted.
+                conversations.append(tx, conversation, [_notice()], activation_id=activation_id)
         for one in open_ones:
             owner = run if run is not None and run.id == one.run_id else runs.read(tx, one.run_id)
             if owner is not None:
@@ -132,9 +140,28 @@ def _stop(project: Project, row: CardRow, run: Run | None) -> Callable[[Tx], Non
     return job
 
 
-def _settled(row: conversations.Row) -> NewRow:
+def _at_work(tx: Tx, activation_id: str) -> str | None:
+    """The agent whose node had been entered and not left."""
+    visits = activations.visits(tx, activation_id)
+    if not visits or visits[-1].outcome is not None:
+        return None
+    kind, _, name = visits[-1].executor.partition(":")
+    return name if kind == "agent" else None
+
+
+def _notice() -> NewRow:
+    return NewRow(kind=RowKind.RECOVERED, role=Role.USER, content={"text": _NOTICE})
+
+
+def _settled(tx: Tx, conversation: Conversation, row: conversations.Row) -> NewRow:
     content = row.content if isinstance(row.content, dict) else {}
-    if row.tool in _CHANGES_NOTHING:
+    child = _activated(tx, conversation, content) if row.tool == activate.NAME else None
+    if child is not None:
+        # Not unknown: what the child came to stands on its card.
+        error = f"{row.tool} was interrupted; {child.id} is {child.status.value} now. Look at it before you go on."
+        data: Json = {"interrupted": True, "card_id": child.id, "outcome": child.status.value}
+        outcome = ToolResult(success=False, error=error, data=data)
+    elif row.tool in _CHANGES_NOTHING:
         error = f"{row.tool} was interrupted; nothing was changed. Call it again if you still need it."
         outcome = ToolResult(success=False, error=error, data={"interrupted": True})
     else:
@@ -145,3 +172,13 @@ def _settled(row: conversations.Row) -> NewRow:
         outcome = ToolResult(success=False, error=error, data={"outcome_unknown": True})
     call_id = str(content.get("id", ""))
     return turns.result_row(row.call_id or "", call_id=call_id, name=row.tool or "", result=outcome)
+
+
+def _activated(tx: Tx, conversation: Conversation, content: Mapping[str, Json]) -> CardRow | None:
+    """The card that an activate_card names, if its arguments can be read and there is one."""
+    try:
+        arguments = canonical.parse(str(content.get("arguments")))
+    except ValueError:
+        return None
+    card_id = arguments.get("card_id") if isinstance(arguments, dict) else None
+    return cards.row(tx, conversation.project_id, card_id) if isinstance(card_id, str) else None

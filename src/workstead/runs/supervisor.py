@@ -11,7 +11,6 @@ from workstead import errors
 from workstead.accounts import grants, projects
 from workstead.accounts.projects import Project
 from workstead.agents.models.shape import Transport
-from workstead.jobs import leases
 from workstead.kernel import scopes
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -62,7 +61,6 @@ class Supervisor:
                 if run is not None
                 else await recovery.settle(self.effects, project, run=None)
             )
-            await self.effects.settle(project.scope, self._free(project))
             if recovered.cards or recovered.processes:
                 _log.info("recovered", project=project.slug, cards=len(recovered.cards), processes=recovered.processes)
 
@@ -80,19 +78,20 @@ class Supervisor:
                     await event.wait()
 
     async def _work(self, project: Project, run: Run, working: set[str]) -> None:
-        """One run; what goes wrong here ends this run and nothing else."""
+        """One run; what goes wrong here ends this run and nothing else.
+
+        A run that cannot even be ended stays among the `working`: the next start settles it, this one leaves it alone.
+        """
         try:
             claimed = await self.effects.settle(project.scope, project_run.claim(run, owner=self.owner))
-            if claimed is None:
-                return
-            held, lease = claimed
-            await self._run(project, held, lease_of=lambda around: ProjectRun(around, lease, wakes=self.wakes))
+            if claimed is not None:
+                held, lease = claimed
+                await self._run(project, held, lease_of=lambda around: ProjectRun(around, lease, wakes=self.wakes))
         except Exception:  # noqa: BLE001 - the job runner: other projects' runs go on
             _log.exception("run could not be worked on", run=run.id)
-            reason = f"The run failed inside the server (id {run.id})."
-            await self._give_up(project, run, reason)
-        finally:
-            working.discard(run.id)
+            if not await self._contained(project, run):
+                return
+        working.discard(run.id)
 
     async def _run(self, project: Project, run: Run, *, lease_of: Callable[[Surroundings], ProjectRun]) -> None:
         try:
@@ -135,6 +134,16 @@ class Supervisor:
             made[name] = self.transport_of(providers[name], folder)
         return made[name]
 
+    async def _contained(self, project: Project, run: Run) -> bool:
+        """Settle and end a run that broke; False when even that is refused, as by a full disk."""
+        try:
+            await recovery.settle(self.effects, project, run=run)
+            await self._give_up(project, run, f"The run failed inside the server (id {run.id}).")
+        except Exception:  # noqa: BLE001 - the job runner: other projects' runs go on
+            _log.exception("run could not be ended", run=run.id)
+            return False
+        return True
+
     async def _give_up(self, project: Project, run: Run, reason: str) -> None:
         """End a run that cannot be worked on; its cards are put right by the next one."""
 
@@ -143,16 +152,6 @@ class Supervisor:
             runs.end(tx, run, Ending.FAILED, reason=reason)
 
         await self.effects.settle(project.scope, job)
-
-    def _free(self, project: Project) -> Callable[[Tx], None]:
-        """Take the project's lease from an earlier start, which is gone, so that the next run need not wait for it."""
-
-        def job(tx: Tx) -> None:
-            lease = leases.claim(tx, project_run.lease_name(project.id), owner=self.owner, dead=True)
-            if lease is not None:
-                leases.release(tx, lease)
-
-        return job
 
 
 def _with_projects(tx: Tx) -> tuple[tuple[Project, Run | None], ...]:

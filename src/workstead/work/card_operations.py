@@ -275,6 +275,10 @@ def reorder(setting: Rules, tx: Tx, caller: Caller, args: ReorderChild) -> Child
 
 def operations(setting: Rules) -> tuple[AnyOperation, ...]:
     """The writes of cards."""
+    return (*_changes(setting), *_removals(setting))
+
+
+def _changes(setting: Rules) -> tuple[AnyOperation, ...]:
     return (
         Operation(
             name="create_card",
@@ -310,6 +314,22 @@ def operations(setting: Rules) -> tuple[AnyOperation, ...]:
             lock=rules.lock,
         ),
         Operation(
+            name="reorder_child",
+            summary="Put the children of a card in another order.",
+            input=ReorderChild,
+            output=ChildrenReordered,
+            permissions=WRITING,
+            effect=Effect.WRITE,
+            doors=rules.EVERY_DOOR,
+            handler=partial(reorder, setting),
+            lock=rules.lock,
+        ),
+    )
+
+
+def _removals(setting: Rules) -> tuple[AnyOperation, ...]:
+    return (
+        Operation(
             name="cancel_card",
             summary="Give up a card and everything below it. It cannot be reopened.",
             input=CancelCard,
@@ -329,17 +349,6 @@ def operations(setting: Rules) -> tuple[AnyOperation, ...]:
             effect=Effect.DESTRUCTIVE,
             doors=rules.EVERY_DOOR,
             handler=partial(delete, setting),
-            lock=rules.lock,
-        ),
-        Operation(
-            name="reorder_child",
-            summary="Put the children of a card in another order.",
-            input=ReorderChild,
-            output=ChildrenReordered,
-            permissions=WRITING,
-            effect=Effect.WRITE,
-            doors=rules.EVERY_DOOR,
-            handler=partial(reorder, setting),
             lock=rules.lock,
         ),
     )

@@ -257,69 +257,75 @@ def trust(tx: Tx, caller: Caller, args: TrustConfiguration) -> ConfigurationTrus
 
 def operations(setting: Rules) -> tuple[AnyOperation, ...]:
     """The operations of projects."""
-    return (
-        Operation(
-            name="create_project",
-            summary="Make a project of a folder, with its own card and the objective as its brief.",
-            input=CreateProject,
-            output=ProjectMade,
-            permissions=frozenset({Permission.PROJECT_BIND}),
-            effect=Effect.WRITE,
-            doors=OWNERS_DOORS,
-            handler=partial(create, setting),
-            lock=_instance,
-            gather=partial(bind, setting),
-        ),
-        Operation(
-            name="list_projects",
-            summary="List the projects you may see.",
-            input=ListProjects,
-            output=ProjectList,
-            permissions=frozenset(),
-            effect=Effect.READ,
-            doors=PEOPLES_DOORS,
-            handler=listed,
-            lock=_instance,
-        ),
-        Operation(
-            name="get_project",
-            summary="Look at a project: its own card, counts by status, folder, owner.",
-            input=GetProject,
-            output=ProjectDetail,
-            permissions=frozenset({Permission.PROJECTS_READ}),
-            effect=Effect.READ,
-            doors=rules.EVERY_DOOR,
-            handler=get,
-            lock=rules.lock,
-        ),
-        Operation(
-            name="get_configuration",
-            summary="Read the folder's configuration: whether it compiles, what it asks for, who trusts it.",
-            input=GetConfiguration,
-            output=ConfigurationView,
-            permissions=frozenset({Permission.PROJECTS_READ}),
-            effect=Effect.READ,
-            doors=PEOPLES_DOORS,
-            handler=get_configuration,
-            lock=rules.lock,
-        ),
-        Operation(
-            name="trust_configuration",
-            summary="Accept what the folder's configuration asks for, so that the project may be run with it.",
-            input=TrustConfiguration,
-            output=ConfigurationTrusted,
-            permissions=frozenset({Permission.PROJECT_TRUST}),
-            effect=Effect.WRITE,
-            doors=OWNERS_DOORS,
-            handler=trust,
-            lock=rules.lock,
-            gather=read_folder,
-        ),
+    return (_create_project(setting), *_OTHERS)
+
+
+def _create_project(setting: Rules) -> AnyOperation:
+    return Operation(
+        name="create_project",
+        summary="Make a project of a folder, with its own card and the objective as its brief.",
+        input=CreateProject,
+        output=ProjectMade,
+        permissions=frozenset({Permission.PROJECT_BIND}),
+        effect=Effect.WRITE,
+        doors=OWNERS_DOORS,
+        handler=partial(create, setting),
+        lock=_instance,
+        gather=partial(bind, setting),
     )
 
 
 def _instance(tx: Tx, args: Input) -> str:
     return scopes.INSTANCE
+
+
+_OTHERS: tuple[AnyOperation, ...] = (
+    Operation(
+        name="list_projects",
+        summary="List the projects you may see.",
+        input=ListProjects,
+        output=ProjectList,
+        permissions=frozenset(),
+        effect=Effect.READ,
+        doors=PEOPLES_DOORS,
+        handler=listed,
+        lock=_instance,
+    ),
+    Operation(
+        name="get_project",
+        summary="Look at a project: its own card, counts by status, folder, owner.",
+        input=GetProject,
+        output=ProjectDetail,
+        permissions=frozenset({Permission.PROJECTS_READ}),
+        effect=Effect.READ,
+        doors=rules.EVERY_DOOR,
+        handler=get,
+        lock=rules.lock,
+    ),
+    Operation(
+        name="get_configuration",
+        summary="Read the folder's configuration: whether it compiles, what it asks for, who trusts it.",
+        input=GetConfiguration,
+        output=ConfigurationView,
+        permissions=frozenset({Permission.PROJECTS_READ}),
+        effect=Effect.READ,
+        doors=PEOPLES_DOORS,
+        handler=get_configuration,
+        lock=rules.lock,
+    ),
+    Operation(
+        name="trust_configuration",
+        summary="Accept what the folder's configuration asks for, so that the project may be run with it.",
+        input=TrustConfiguration,
+        output=ConfigurationTrusted,
+        permissions=frozenset({Permission.PROJECT_TRUST}),
+        effect=Effect.WRITE,
+        doors=OWNERS_DOORS,
+        handler=trust,
+        lock=rules.lock,
+        gather=read_folder,
+    ),
+)
 
 
 def _folders(tx: Tx) -> list[Path]:

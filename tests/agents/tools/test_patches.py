@@ -33,9 +33,7 @@ def diff(before: str, after: str, *, context: int) -> str:
     made = difflib.unified_diff(
         patches.split_lines(before), patches.split_lines(after), "a/f.txt", "b/f.txt", n=context
     )
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made
-    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
 
 
 def one(patch: str) -> patches.FilePatch:
@@ -101,9 +99,7 @@ def test_what_git_prints_for_real_files_is_understood(tmp_path: Path) -> None:
 
     def git(*arguments: str) -> str:
         command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments]
-        return subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=True
-        ).stdout
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=True).stdout
 
     git("init", "-q")
     (tmp_path / "kept.txt").write_text(BEFORE)
@@ -134,9 +130,7 @@ def test_paths_without_git_prefixes_are_taken_as_they_are() -> None:
 
 
 @pytest.mark.covers("K15")
-@pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x", "a/../../x", "./x", "a//x", "a/", "record:///status.md"]
-)
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x", "./x", "a//x", "a/", "record:///status.md"])
 def test_only_project_relative_paths_are_named(path: str) -> None:
     """Bad input: path tricks."""
     for patch in (

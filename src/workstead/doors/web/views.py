@@ -172,7 +172,7 @@ class HistoryView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class SpokenView:
-    """One row of a conversation. who: agent, system or tool. kind: what sort of row. tool: which one was called or answered. text: as said."""
+    """One row of a conversation. who: agent, system or tool. tool: the one called or answered. text: as said."""
 
     number: int
     who: str
