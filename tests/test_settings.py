@@ -131,6 +131,7 @@ BAD_VALUES = [
     ("log_format", "2026-01-01"),
     ("durability", '"FULL"'),
     ("database_url", f'"mysql://ada:{SECRET}@db/garden"'),
+    ("database_url", f'"postgresql://[{SECRET}@db/garden"'),
     ("database_url", "5"),
 ]
 

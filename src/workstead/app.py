@@ -18,6 +18,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import anyio
 import structlog
@@ -58,6 +59,7 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 
 _GRACE_S = 3
 _SWEEP_S = 3600.0
+_HOLD_S = 5.0
 _LOG = structlog.get_logger()
 
 
@@ -79,12 +81,15 @@ class App:
     web: routes.Web
     supervisor: Supervisor
     watch: Watch
+    hold: databases.Hold | None
     services: tuple[Service, ...]
 
     def close(self) -> None:
         """Let go of everything, the lock last."""
         self.listening.close()
         self.store.close()
+        if self.hold is not None:
+            self.hold.release()
         (self.settings.data_folder / instance.CONTROL).unlink(missing_ok=True)
         self.lock.release()
 
@@ -107,9 +112,11 @@ def build(chosen: Settings, *, clock: Clock | None = None) -> App:
             started_at=iso(clock.now()),
         )
         lock.tell(boot_id=facts.boot_id, host=facts.host, port=facts.port)
+        hold = databases.hold(chosen.database_url) if chosen.database_url is not None else None
+        undo.callback(lambda: hold.release() if hold is not None else None)
         store = Store(_database(chosen, folder))
         undo.callback(store.close)
-        app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store)
+        app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store, hold=hold)
         undo.pop_all()
     return app
 
@@ -138,7 +145,7 @@ def main() -> None:
     os.umask(0o077)
     try:
         chosen = settings.load(os.environ)
-        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor())
+        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor(_secrets(chosen)))
         app = build(chosen)
     except errors.Refusal as refusal:
         print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
@@ -148,10 +155,17 @@ def main() -> None:
 
 
 def _assemble(
-    chosen: Settings, *, clock: Clock, facts: ServerFacts, lock: instance.Lock, listening: socket.socket, store: Store
+    chosen: Settings,
+    *,
+    clock: Clock,
+    facts: ServerFacts,
+    lock: instance.Lock,
+    listening: socket.socket,
+    store: Store,
+    hold: databases.Hold | None,
 ) -> App:
     wakes = Wakes()
-    redactor = Redactor()
+    redactor = Redactor(_secrets(chosen))
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
@@ -197,11 +211,12 @@ def _assemble(
         web=web,
         supervisor=supervisor,
         watch=watch,
+        hold=hold,
         services=(
             partial(_self_test, launcher),
             supervisor.serve,
             partial(_sweeps, effects, clock),
-            *_between(chosen, wakes),
+            *_shared_database(chosen, wakes, store, hold),
         ),
     )
 
@@ -244,6 +259,13 @@ def _database(chosen: Settings, folder: Path) -> Database:
     else:
         schema.prepare_postgresql(address)
     return databases.of(path, address, durability=Durability(chosen.durability))
+
+
+def _secrets(chosen: Settings) -> tuple[str, ...]:
+    """What nothing that leaves may show, however it got there."""
+    address = chosen.database_url
+    password = urlsplit(address).password if address is not None else None
+    return tuple(one for one in (address, password and unquote(password)) if one)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -306,10 +328,16 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
-def _between(chosen: Settings, wakes: Wakes) -> tuple[Service, ...]:
-    if chosen.database_url is None:
+def _shared_database(
+    chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None
+) -> tuple[Service, ...]:
+    """What lives beside a database that other processes can reach."""
+    if chosen.database_url is None or hold is None:
         return ()
-    return (databases.wakes_between(chosen.database_url, wakes=wakes).serve,)
+    return (
+        databases.wakes_between(chosen.database_url, wakes=wakes).serve,
+        partial(databases.keep_hold, hold, store, check_s=_HOLD_S),
+    )
 
 
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:

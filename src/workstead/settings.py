@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from workstead import errors
 
@@ -177,8 +178,15 @@ def _database_url(given: object) -> str | None:
     if given is None:
         return None
     # What is wrong with an address is never told in detail: it holds a password.
-    if not isinstance(given, str) or not given.startswith(("postgresql://", "postgres://")) or "\0" in given:
-        raise ValueError("must be an address as `postgresql://NAME:PASSWORD@HOST/DATABASE`")
+    wrong = "must be an address as `postgresql://NAME:PASSWORD@HOST/DATABASE`"
+    if not isinstance(given, str) or "\0" in given:
+        raise ValueError(wrong)  # noqa: TRY004 - as above
+    try:
+        scheme = urlsplit(given).scheme
+    except ValueError:
+        raise ValueError(wrong) from None
+    if scheme not in {"postgresql", "postgres"}:
+        raise ValueError(wrong)
     return given
 
 

@@ -22,7 +22,8 @@ from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS
 pytestmark = [pytest.mark.anyio, pytest.mark.both_databases]
 FINE = {"success": True, "data": "fine"}
 _COUNTS = statement(
-    "SELECT (SELECT count(*) FROM exchange), (SELECT count(*) FROM exchange_end), (SELECT count(*) FROM conversation_row)"
+    "SELECT (SELECT count(*) FROM exchange), (SELECT count(*) FROM exchange_end), "
+    "(SELECT count(*) FROM conversation_row)"
 )
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import database as databases
@@ -110,7 +110,7 @@ def test_of_many_hands_one_takes_it(database: Path) -> None:
 
 
 @pytest.mark.covers("W09")
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(["claim", "renew", "release", "wait"]), st.sampled_from(["one", "two"])), max_size=25
