@@ -20,7 +20,8 @@ def anyio_backend() -> str:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that is marked runs once on each database."""
-    if metafunc.definition.get_closest_marker("both_databases") is not None:
+    marked = metafunc.definition.get_closest_marker
+    if marked("both_databases") is not None and marked("only_sqlite") is None:
         metafunc.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
 
 

@@ -328,9 +328,7 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
-def _shared_database(
-    chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None
-) -> tuple[Service, ...]:
+def _shared_database(chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None) -> tuple[Service, ...]:
     """What lives beside a database that other processes can reach."""
     if chosen.database_url is None or hold is None:
         return ()

@@ -180,7 +180,7 @@ def _database_url(given: object) -> str | None:
     # What is wrong with an address is never told in detail: it holds a password.
     wrong = "must be an address as `postgresql://NAME:PASSWORD@HOST/DATABASE`"
     if not isinstance(given, str) or "\0" in given:
-        raise ValueError(wrong)  # noqa: TRY004 - as above
+        raise ValueError(wrong)
     try:
         scheme = urlsplit(given).scheme
     except ValueError:

@@ -56,6 +56,7 @@ async def test_calls_of_one_answer_are_acted_on_in_order_each_result_its_own_com
 
 
 @pytest.mark.covers("W13", "K15")
+@pytest.mark.only_sqlite("read from its write-ahead log")
 async def test_an_exchange_is_claimed_before_the_call_and_ends_with_its_rows(tmp_path: Path) -> None:
     """Architecture, "An operation": assistant row, its calls and the exchange's end are one commit."""
     seen: list[tuple[int, int, int]] = []
@@ -78,6 +79,7 @@ async def test_an_exchange_is_claimed_before_the_call_and_ends_with_its_rows(tmp
 
 
 @pytest.mark.covers("W13", "K15")
+@pytest.mark.only_sqlite("read from its write-ahead log")
 async def test_a_step_takes_few_commits(tmp_path: Path) -> None:
     """Quality, "agent step": at most two commits per tool call and three per model turn."""
 

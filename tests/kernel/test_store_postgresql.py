@@ -189,6 +189,43 @@ async def test_two_writes_that_wait_for_each_other_both_end(path: Path, address:
     assert {"ab", "ba"} <= set(names(path))
 
 
+@pytest.mark.covers("K13")
+async def test_two_writes_that_look_and_then_insert_the_same_row_agree(path: Path, address: str) -> None:
+    """SQLite lets nobody in between; here the second one looks again."""
+    both = threading.Barrier(2)
+    ran = count()
+    there = databases.statement("SELECT 1 FROM scope WHERE id = 'shared'")
+
+    def job(connection: Connection) -> str:
+        if connection.one(there) is not None:
+            return "found"
+        if next(ran) < 2:
+            both.wait(PATIENCE_S)
+        adds("shared")(connection)
+        return "made"
+
+    answers: list[str] = []
+    with opened(address) as made, anyio.fail_after(PATIENCE_S):
+
+        async def write() -> None:
+            answers.append(await made.write(job))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            group.start_soon(write)
+    assert sorted(answers) == ["found", "made"]
+    assert names(path).count("shared") == 1
+
+
+async def test_a_row_that_is_there_for_good_is_the_jobs_own_fault(address: str) -> None:
+    """It is raised as it is, after the second time."""
+    with opened(address) as made:
+        await made.write(adds("there"))
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            await made.write(adds("there"))
+        assert await made.write(adds("next")) == "next"
+
+
 async def test_a_job_that_swallows_a_refused_statement_is_a_fault_and_not_a_success(path: Path, address: str) -> None:
     """The server answers such a commit with a rollback, and no error."""
 

@@ -118,9 +118,7 @@ def test_another_programs_database_is_refused_and_left_alone(address: str) -> No
         "postgresql://workstead:geheim@localhost:1/postgres",
     ],
 )
-def test_a_server_that_cannot_be_used_is_unavailable_without_its_address(
-    postgresql_server: Server, wrong: str
-) -> None:
+def test_a_server_that_cannot_be_used_is_unavailable_without_its_address(postgresql_server: Server, wrong: str) -> None:
     """A person is told what to look at; name and password stay theirs."""
     at = "" if "localhost" in wrong else f"?host={postgresql_server.folder}&port={postgresql_server.port}"
     with pytest.raises(errors.Refusal) as refused:

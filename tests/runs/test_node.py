@@ -197,6 +197,7 @@ _SLOW = [
 
 
 @pytest.mark.covers("W10", "K15")
+@pytest.mark.only_sqlite("made by a trigger of its kind")
 async def test_a_change_that_was_committed_while_the_server_went_down_has_one_result(tmp_path: Path) -> None:
     """A past bug: the interruption wrote a second result beside the one that was committed with the change."""
     made = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")

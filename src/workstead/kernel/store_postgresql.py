@@ -17,6 +17,7 @@ from psycopg.errors import (
     OutOfMemory,
     QueryCanceled,
     SerializationFailure,
+    UniqueViolation,
 )
 
 from workstead import errors
@@ -71,8 +72,8 @@ def unreachable() -> errors.Refusal:
     """The refusal of a server that cannot be used."""
     # A refused connection carries no code, only the driver's sentence, which names host, account and database.
     message = (
-        "The PostgreSQL server of the database_url setting cannot be used: it does not answer, or refuses the name, the "
-        "password or the database."
+        "The PostgreSQL server of the database_url setting cannot be used: it does not answer, or refuses the name, "
+        "the password or the database."
     )
     return errors.unavailable("database_unreachable", message)
 
@@ -96,7 +97,11 @@ class _Session:
 
     def write(self, job: Callable[[Connection], T]) -> T:
         """Run `job` in one write transaction, again as long as the server loses it, for five seconds."""
-        return self._again(lambda: self._write_once(job))
+        try:
+            return self._again(lambda: self._write_once(job))
+        except UniqueViolation:
+            # Another scope's write made the row between this job's look and its insert; now the look finds it.
+            return self._again(lambda: self._write_once(job))
 
     def read(self, job: Callable[[Connection], T]) -> T:
         """Run `job` in one snapshot."""
