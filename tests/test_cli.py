@@ -14,7 +14,7 @@ from support import server
 from support.server import Running
 from workstead.cli import Exit
 
-COVERS_MODULES = ("terminal.py",)
+COVERS_MODULES = ("secrets_cli.py", "terminal.py")
 
 pytestmark = pytest.mark.covers("K22")
 
@@ -81,6 +81,31 @@ def test_doctor_says_which_isolation_was_reached(up: Running) -> None:
     assert value["machine"]["isolation_floor"] == "namespaces"
     assert value["machine"]["data_folder"] == str(up.data)
     assert "isolation floor" in server.cli(up.data, "doctor").stdout
+
+
+@pytest.mark.covers("K18")
+def test_a_secret_is_set_from_standard_input_listed_without_its_value_and_forgotten(up: Running) -> None:
+    """docs/models.md: never an argument, never shown again."""
+    value = "sk-of-the-garden-0123456789"
+    stored = server.cli(up.data, "secrets", "set", "garden", given=f"{value}\n")
+    again = server.cli(up.data, "secrets", "set", "garden", given=value)
+    assert (stored.returncode, "is stored" in stored.stdout, "is replaced" in again.stdout) == (Exit.DONE, True, True)
+    listed = server.cli(up.data, "secrets", "list")
+    assert listed.stdout.startswith("garden  set ")
+    assert (up.data / "instance.key").stat().st_mode & 0o777 == 0o600
+    files = [path.read_bytes() for path in up.data.rglob("*") if path.is_file()]
+    assert not any(value.encode() in content for content in files)
+    shown = [json.loads(server.cli(up.data, "secrets", action, "--json").stdout) for action in ("list",)]
+    assert [one["name"] for one in shown[0]["stored"]] == ["garden"]
+    assert server.cli(up.data, "secrets", "delete", "garden").returncode == Exit.DONE
+    assert server.cli(up.data, "secrets", "delete", "garden").returncode == Exit.REFUSED
+
+
+@pytest.mark.parametrize("value", ["", "one\ntwo", "x" * 8193])
+def test_what_is_no_secret_is_refused_without_repeating_it(up: Running, value: str) -> None:
+    """One line."""
+    done = server.cli(up.data, "secrets", "set", "garden", given=value)
+    assert (done.returncode, "one line of 1 to 8192" in done.stderr) == (Exit.REFUSED, True)
 
 
 def test_link_prints_a_link_that_signs_in(up: Running) -> None:

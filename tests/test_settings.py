@@ -28,7 +28,9 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         data_folder=tmp_path,
         host="127.0.0.1",
         port=8777,
+        key_file=tmp_path / "instance.key",
         isolation_floor="namespaces",
+        key_variables=frozenset(),
         log_level="info",
         log_format="text",
         durability="full",
@@ -68,7 +70,9 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         """
         host = "::1"
         port = 0
+        key_file = "/keys/instance.key"
         isolation_floor = "landlock"
+        key_variables = ["OPENAI_API_KEY", "OTHER"]
         log_level = "debug"
         log_format = "json"
         durability = "normal"
@@ -80,7 +84,9 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         data_folder=tmp_path,
         host="::1",
         port=0,
+        key_file=Path("/keys/instance.key"),
         isolation_floor="landlock",
+        key_variables=frozenset({"OPENAI_API_KEY", "OTHER"}),
         log_level="debug",
         log_format="json",
         durability="normal",
@@ -93,11 +99,23 @@ def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     """docs/configuration.md."""
     loaded = read(
         tmp_path,
-        'port = 9000\nlog_level = "error"',
+        'port = 9000\nkey_variables = ["ONE"]\nlog_level = "error"',
         PORT="9001",
+        KEY_VARIABLES="TWO, THREE",
     )
     assert loaded.port == 9001
+    assert loaded.key_variables == {"TWO", "THREE"}
     assert loaded.log_level == "error"
+
+
+def test_a_relative_key_file_lies_in_the_data_folder(tmp_path: Path) -> None:
+    """docs/configuration.md."""
+    assert read(tmp_path, KEY_FILE="keys/mine").key_file == tmp_path / "keys/mine"
+
+
+def test_a_home_folder_is_understood(tmp_path: Path) -> None:
+    """docs/configuration.md."""
+    assert read(tmp_path, KEY_FILE="~/mine").key_file == Path.home() / "mine"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "::1", "localhost"])
@@ -125,6 +143,13 @@ BAD_VALUES = [
     ("port", "65536"),
     ("port", "80.0"),
     ("port", '"٣"'),
+    ("key_file", '""'),
+    ("key_file", "[]"),
+    ("key_file", '"a\\u0000b"'),
+    ("key_file", '"~nobody-of-this-name/key"'),
+    ("key_variables", f'["{SECRET}"]'),
+    ("key_variables", "[1]"),
+    ("key_variables", "{}"),
     ("isolation_floor", f'"{SECRET}"'),
     ("isolation_floor", "[]"),
     ("log_level", '"loud"'),

@@ -25,9 +25,13 @@ import structlog
 import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import authority, first_start, projects
+from workstead.accounts import authority, first_start, keys, projects, secret_operations, secrets
 from workstead.accounts import operations as accounts
+from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
+from workstead.accounts.secrets import Safe
+from workstead.agents.models import routing
+from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control
 from workstead.doors.watch import ServerFacts, Watch
@@ -43,6 +47,7 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
+from workstead.outbound.client import Client
 from workstead.runs import operations as run_operations
 from workstead.runs import playing, runs
 from workstead.runs.supervisor import Supervisor
@@ -81,6 +86,7 @@ class App:
     web: routes.Web
     supervisor: Supervisor
     watch: Watch
+    client: Client
     hold: databases.Hold | None
     services: tuple[Service, ...]
 
@@ -94,9 +100,14 @@ class App:
         self.lock.release()
 
 
-def build(chosen: Settings, *, clock: Clock | None = None) -> App:
-    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no."""
-    clock = clock or SystemClock()
+def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | None = None) -> App:
+    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no.
+
+    redactor: the one that the log uses too, so that it knows the same secrets.
+    """
+    clock, redactor = clock or SystemClock(), redactor or Redactor()
+    for secret in _secrets(chosen):
+        redactor.learn(secret)
     folder = instance.open_folder(chosen.data_folder)
     with contextlib.ExitStack() as undo:
         lock = instance.take_lock(folder)
@@ -116,7 +127,16 @@ def build(chosen: Settings, *, clock: Clock | None = None) -> App:
         undo.callback(lambda: hold.release() if hold is not None else None)
         store = Store(_database(chosen, folder))
         undo.callback(store.close)
-        app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store, hold=hold)
+        app = _assemble(
+            chosen,
+            clock=clock,
+            facts=facts,
+            lock=lock,
+            listening=listening,
+            store=store,
+            hold=hold,
+            redactor=redactor,
+        )
         undo.pop_all()
     return app
 
@@ -145,8 +165,9 @@ def main() -> None:
     os.umask(0o077)
     try:
         chosen = settings.load(os.environ)
-        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor(_secrets(chosen)))
-        app = build(chosen)
+        redactor = Redactor()
+        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=redactor)
+        app = build(chosen, redactor=redactor)
     except errors.Refusal as refusal:
         print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
         sys.exit(1)
@@ -163,14 +184,15 @@ def _assemble(
     listening: socket.socket,
     store: Store,
     hold: databases.Hold | None,
+    redactor: Redactor,
 ) -> App:
     wakes = Wakes()
-    redactor = Redactor(_secrets(chosen))
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
     table = (
         *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
         *work.operations(
             configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
         ),
@@ -178,13 +200,19 @@ def _assemble(
     )
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    client = Client()
+    safe = Safe(chosen.key_file, learn=redactor.learn)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
+        transport_of=partial(
+            playing.transport_of,
+            means=_asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor),
+            pace_ms=chosen.practice_pace_ms,
+        ),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -193,7 +221,10 @@ def _assemble(
         facts=facts,
         redactor=redactor,
         doctor=partial(_doctor, launcher, chosen),
-        procedures={"initialise": partial(setup.initialise, operations)},
+        procedures={
+            "initialise": partial(setup.initialise, operations),
+            "set_secret": partial(secrets.put_sealed, operations, safe),
+        },
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
     return App(
@@ -211,13 +242,39 @@ def _assemble(
         web=web,
         supervisor=supervisor,
         watch=watch,
+        client=client,
         hold=hold,
         services=(
             partial(_self_test, launcher),
             supervisor.serve,
             partial(_sweeps, effects, clock),
+            partial(_closing, client),
             *_shared_database(chosen, wakes, store, hold),
         ),
+    )
+
+
+def _asking(
+    chosen: Settings, *, client: Client, safe: Safe, effects: Effects, clock: Clock, redactor: Redactor
+) -> routing.Means:
+    """What models are asked with. Every stored secret is opened once, so that nothing shows it from now on."""
+    keyring = Keyring(
+        environ=os.environ,
+        variables=chosen.key_variables,
+        safe=safe,
+        glance=effects.glance,
+        learn=redactor.learn,
+    )
+    for name in sorted(chosen.key_variables):
+        if os.environ.get(name):
+            redactor.learn(os.environ[name])
+    for name in effects.glance(lambda tx: keys.known(tx, safe)):
+        _LOG.warning("a stored secret cannot be opened with this instance's key", name=name)
+    return routing.Means(
+        client=client,
+        availability=Availability(clock=clock),
+        key_of=lambda key: keyring.read(key.source.value, key.name),
+        clock=clock,
     )
 
 
@@ -304,6 +361,15 @@ async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | Non
     await server.up.wait()
     if started is not None:
         await started()
+
+
+async def _closing(client: Client) -> None:
+    """End the kept connections with the server."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await client.aclose()
 
 
 async def _self_test(launcher: Launcher) -> None:

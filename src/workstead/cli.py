@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer import _click as click
 
-from workstead import errors, settings
+from workstead import errors, secrets_cli, settings
 from workstead.doors import control_client
 from workstead.doors.control_client import Server
 from workstead.terminal import Answer, Terminal, counts, run_end
@@ -221,6 +221,13 @@ def link(as_json: Json = False) -> None:
     with _server() as server:
         made = server.ask({"sign_in_link": True})
     _terminal(as_json=as_json).answer(made, [made["link"]])
+
+
+def _live() -> AbstractContextManager[Server]:
+    return _server()
+
+
+commands.add_typer(secrets_cli.commands(_live))
 
 
 def main() -> None:

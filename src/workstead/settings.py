@@ -36,9 +36,11 @@ class Settings:
     """The address the server listens on; loopback only, until sign-in is set up (S1)."""
     port: int
     """The port it listens on; 0 takes any free one."""
+    key_file: Path
     """The instance's key, which opens stored secrets; absolute."""
     isolation_floor: Isolation
     """The weakest isolation that commands may fall to (S1)."""
+    key_variables: frozenset[str]
     """Environment variables that a configuration may name as `env:NAME` (S2)."""
     log_level: LogLevel
     """The least severe level that is logged."""
@@ -144,7 +146,7 @@ def _built(folder: Path, values: Mapping[str, object]) -> Settings:
             "The host setting names an address that other machines can reach. That is refused until sign-in "
             "is set up; use a loopback address such as 127.0.0.1.",
         )
-    fields = {**values, "data_folder": folder}
+    fields = {**values, "data_folder": folder, "key_file": folder / str(values["key_file"])}
     # The table makes exactly the fields; the checker cannot see that, the tests do.
     return Settings(**fields)  # type: ignore[arg-type]
 
@@ -201,6 +203,18 @@ def _number(least: int, most: int, what: str) -> Callable[[object], int]:
     return parse
 
 
+def _names(given: object) -> frozenset[str]:
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",") if name.strip()]
+    if not isinstance(given, list) or not all(_is_variable(name) for name in given):
+        raise ValueError("must be names of environment variables (in the environment: with commas between)")
+    return frozenset(given)
+
+
+def _is_variable(name: object) -> bool:
+    return isinstance(name, str) and re.fullmatch(r"[A-Z_][A-Z0-9_]{0,127}", name) is not None
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
     def parse(given: object) -> str:
         if not isinstance(given, str) or given not in choices:
@@ -213,7 +227,9 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
 SETTINGS = (
     Setting(key="host", default="127.0.0.1", parse=_host),
     Setting(key="port", default=8777, parse=_number(0, 65535, "a port (0: any free one)")),
+    Setting(key="key_file", default="instance.key", parse=_path),
     Setting(key="isolation_floor", default="namespaces", parse=_one_of(get_args(Isolation))),
+    Setting(key="key_variables", default=[], parse=_names),
     Setting(key="log_level", default="info", parse=_one_of(get_args(LogLevel))),
     Setting(key="log_format", default="text", parse=_one_of(get_args(LogFormat))),
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),

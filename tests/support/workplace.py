@@ -5,7 +5,7 @@ The supervisor runs as in the server; only the model's answers come from the tes
 
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,7 +36,7 @@ from workstead.runs.supervisor import Supervisor
 from workstead.work import cards, notifications, records
 from workstead.work.cards import Card
 from workstead.work.records import Record
-from workstead.work.workflow.graph import Provider
+from workstead.work.workflow.graph import Provider, Route
 from workstead.work.workflow.lifecycle import Status
 
 WAIT_S = 5.0
@@ -342,5 +342,5 @@ async def _as_it_is(found: Workplace) -> AsyncIterator[Workplace]:
     yield found
 
 
-def _always(voice: Voice, _provider: Provider, _folder: Path) -> Transport:
+def _always(voice: Voice, _route: Route, _providers: Mapping[str, Provider], _folder: Path) -> Transport:
     return voice

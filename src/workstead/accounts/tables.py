@@ -1,4 +1,4 @@
-"""Tables of accounts: people, credentials, projects, shares and the grants of agents at work."""
+"""Tables of accounts: people, credentials, secrets, projects, shares and the grants of agents at work."""
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table
 
@@ -23,6 +23,16 @@ credential = Table(
     Column("created_at", TEXT, nullable=False),
     Column("expires_at", TEXT, nullable=False),
     Column("ended_at", TEXT),  # spent, signed out or revoked
+)
+
+secret = Table(
+    "secret",
+    METADATA,
+    Column("name", TEXT, primary_key=True),
+    Column("nonce", TEXT, nullable=False),  # base64
+    Column("ciphertext", TEXT, nullable=False),  # base64; AES-256-GCM under the instance's key, bound to the name
+    Column("set_at", TEXT, nullable=False),
+    Column("set_by", TEXT, nullable=False),
 )
 
 project = Table(

@@ -63,6 +63,12 @@ exchange_end = Table(
     Column("failure", TEXT),
     Column("input_tokens", BigInteger),
     Column("output_tokens", BigInteger),
+    Column("cached_tokens", BigInteger),
+    Column("provider", TEXT),  # who was asked last; NULL where nothing went over a wire
+    Column("model", TEXT),
+    Column("sent_digest", TEXT),  # of the exact bytes
+    Column("sent_bytes", BigInteger),
+    Column("attempts", BigInteger),
     Column("at", TEXT, nullable=False),
 )
 

@@ -19,10 +19,11 @@ class Permission(StrEnum):
     PROJECTS_RUN = "projects:run"
     PROJECTS_WRITE = "projects:write"
     RUNS_READ = "runs:read"
+    SECRETS_MANAGE = "secrets:manage"
     SIGN_IN = "sign_in:use"
 
 
-PERSON_ONLY = frozenset({Permission.PROJECT_BIND, Permission.PROJECT_TRUST})
+PERSON_ONLY = frozenset({Permission.PROJECT_BIND, Permission.PROJECT_TRUST, Permission.SECRETS_MANAGE})
 """What no credential can ever hold (first-hour decisions, "Permissions")."""
 
 

@@ -145,6 +145,15 @@ def _accounts_person() -> None:
         PrimaryKeyConstraint("digest"),
     )
     op.create_table(
+        "secret",
+        _text("name"),
+        _text("nonce"),
+        _text("ciphertext"),
+        _text("set_at"),
+        _text("set_by"),
+        PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
         "project",
         _text("id"),
         _unique_text("slug"),
@@ -307,6 +316,12 @@ def _agents_exchange_end() -> None:
         _optional_text("failure"),
         _optional_number("input_tokens"),
         _optional_number("output_tokens"),
+        _optional_number("cached_tokens"),
+        _optional_text("provider"),
+        _optional_text("model"),
+        _optional_text("sent_digest"),
+        _optional_number("sent_bytes"),
+        _optional_number("attempts"),
         _text("at"),
         PrimaryKeyConstraint("exchange_id"),
     )
