@@ -107,6 +107,20 @@ class App:
         self.lock.release()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Ground:
+    """What everything stands on, taken before any part is built."""
+
+    settings: Settings
+    clock: Clock
+    facts: ServerFacts
+    lock: instance.Lock
+    listening: socket.socket
+    store: Store
+    hold: databases.Hold | None
+    redactor: Redactor
+
+
 def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | None = None) -> App:
     """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no.
 
@@ -134,8 +148,8 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
         undo.callback(lambda: hold.release() if hold is not None else None)
         store = Store(_database(chosen, folder))
         undo.callback(store.close)
-        app = _assemble(
-            chosen,
+        ground = _Ground(
+            settings=chosen,
             clock=clock,
             facts=facts,
             lock=lock,
@@ -144,6 +158,7 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
             hold=hold,
             redactor=redactor,
         )
+        app = _assemble(ground)
         undo.pop_all()
     return app
 
@@ -197,17 +212,9 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
     return table
 
 
-def _assemble(
-    chosen: Settings,
-    *,
-    clock: Clock,
-    facts: ServerFacts,
-    lock: instance.Lock,
-    listening: socket.socket,
-    store: Store,
-    hold: databases.Hold | None,
-    redactor: Redactor,
-) -> App:
+def _assemble(ground: _Ground) -> App:
+    chosen, clock, facts = ground.settings, ground.clock, ground.facts
+    store, redactor = ground.store, ground.redactor
     wakes = Wakes()
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
@@ -218,13 +225,14 @@ def _assemble(
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
     means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
+    transport_of = partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
+        transport_of=transport_of,
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -242,8 +250,8 @@ def _assemble(
         settings=chosen,
         clock=clock,
         facts=facts,
-        lock=lock,
-        listening=listening,
+        lock=ground.lock,
+        listening=ground.listening,
         store=store,
         wakes=wakes,
         operations=operations,
@@ -256,12 +264,12 @@ def _assemble(
         supervisor=supervisor,
         watch=watch,
         client=client,
-        hold=hold,
+        hold=ground.hold,
         services=(
             partial(_self_test, launcher),
             supervisor.serve,
             *_periodic(effects, uses=uses, clock=clock),
-            *_shared_database(chosen, wakes, store, hold),
+            *_shared_database(chosen, wakes, store, ground.hold),
         ),
     )
 
