@@ -42,7 +42,7 @@ from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import Operations
+from workstead.kernel.operations import AnyOperation, Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
@@ -100,6 +100,20 @@ class App:
         self.lock.release()
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Ground:
+    """What stands before the parts are made: what can refuse a start."""
+
+    chosen: Settings
+    clock: Clock
+    facts: ServerFacts
+    lock: instance.Lock
+    listening: socket.socket
+    store: Store
+    hold: databases.Hold | None
+    redactor: Redactor
+
+
 def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | None = None) -> App:
     """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no.
 
@@ -128,14 +142,16 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
         store = Store(_database(chosen, folder))
         undo.callback(store.close)
         app = _assemble(
-            chosen,
-            clock=clock,
-            facts=facts,
-            lock=lock,
-            listening=listening,
-            store=store,
-            hold=hold,
-            redactor=redactor,
+            _Ground(
+                chosen=chosen,
+                clock=clock,
+                facts=facts,
+                lock=lock,
+                listening=listening,
+                store=store,
+                hold=hold,
+                redactor=redactor,
+            )
         )
         undo.pop_all()
     return app
@@ -175,32 +191,14 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
-def _assemble(
-    chosen: Settings,
-    *,
-    clock: Clock,
-    facts: ServerFacts,
-    lock: instance.Lock,
-    listening: socket.socket,
-    store: Store,
-    hold: databases.Hold | None,
-    redactor: Redactor,
-) -> App:
-    wakes = Wakes()
+def _assemble(ground: _Ground) -> App:
+    chosen, clock, facts, store, redactor = ground.chosen, ground.clock, ground.facts, ground.store, ground.redactor
+    wakes, client = Wakes(), Client()
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = (
-        *accounts.OPERATIONS,
-        *secret_operations.OPERATIONS,
-        *work.operations(
-            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
-        ),
-        *run_operations.OPERATIONS,
-    )
-    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
+    operations = Operations(_table(chosen), store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
-    client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
     supervisor = Supervisor(
         effects=effects,
@@ -231,8 +229,8 @@ def _assemble(
         settings=chosen,
         clock=clock,
         facts=facts,
-        lock=lock,
-        listening=listening,
+        lock=ground.lock,
+        listening=ground.listening,
         store=store,
         wakes=wakes,
         operations=operations,
@@ -243,14 +241,20 @@ def _assemble(
         supervisor=supervisor,
         watch=watch,
         client=client,
-        hold=hold,
-        services=(
-            partial(_self_test, launcher),
-            supervisor.serve,
-            partial(_sweeps, effects, clock),
-            partial(_closing, client),
-            *_shared_database(chosen, wakes, store, hold),
+        hold=ground.hold,
+        services=(supervisor.serve, *_upkeep(ground, wakes=wakes, launcher=launcher, effects=effects, client=client)),
+    )
+
+
+def _table(chosen: Settings) -> tuple[AnyOperation, ...]:
+    """Every operation there is."""
+    return (
+        *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
+        *work.operations(
+            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
         ),
+        *run_operations.OPERATIONS,
     )
 
 
@@ -394,13 +398,22 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
-def _shared_database(chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None) -> tuple[Service, ...]:
-    """What lives beside a database that other processes can reach."""
-    if chosen.database_url is None or hold is None:
-        return ()
+def _upkeep(
+    ground: _Ground, *, wakes: Wakes, launcher: Launcher, effects: Effects, client: Client
+) -> tuple[Service, ...]:
+    """What lives beside the work itself."""
+    own: tuple[Service, ...] = (
+        partial(_self_test, launcher),
+        partial(_sweeps, effects, ground.clock),
+        partial(_closing, client),
+    )
+    address = ground.chosen.database_url
+    if address is None or ground.hold is None:
+        return own
     return (
-        databases.wakes_between(chosen.database_url, wakes=wakes).serve,
-        partial(databases.keep_hold, hold, store, check_s=_HOLD_S),
+        *own,
+        databases.wakes_between(address, wakes=wakes).serve,
+        partial(databases.keep_hold, ground.hold, ground.store, check_s=_HOLD_S),
     )
 
 
