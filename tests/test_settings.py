@@ -35,6 +35,8 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         log_format="text",
         durability="full",
         practice_pace_ms=0,
+        assistant_calls_per_minute=1200,
+        address_calls_per_minute=6000,
     )
 
 
@@ -76,6 +78,8 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         log_format = "json"
         durability = "normal"
         practice_pace_ms = 5
+        assistant_calls_per_minute = 6
+        address_calls_per_minute = 7
         """,
     )
     assert loaded == settings.Settings(
@@ -89,6 +93,8 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         log_format="json",
         durability="normal",
         practice_pace_ms=5,
+        assistant_calls_per_minute=6,
+        address_calls_per_minute=7,
     )
 
 

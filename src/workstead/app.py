@@ -24,15 +24,21 @@ import structlog
 import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import authority, first_start, keys, projects, secret_operations, secrets
+from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
 from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
 from workstead.accounts.secrets import Safe
+from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
+from workstead.doors.http import Front, Guard
+from workstead.doors.mcp import endpoint
+from workstead.doors.mcp.endpoint import Endpoint
+from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
+from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
@@ -41,7 +47,7 @@ from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import AnyOperation, Operations
+from workstead.kernel.operations import AnyOperation, Door, Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability, Store
 from workstead.kernel.transaction import Tx
@@ -82,8 +88,11 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
+    front: Front
+    uses: Uses
     supervisor: Supervisor
     watch: Watch
+    client: Client
     services: tuple[Service, ...]
 
     def close(self) -> None:
@@ -127,7 +136,7 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
 
 async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[None]] | None = None) -> None:
     """Serve until `stop` is set, then end everything and close the app. started: awaited once pages can be reached."""
-    server = _Server(app.web)
+    server = _Server(app.front)
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
@@ -139,8 +148,11 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
             group.start_soon(_stop, stop, app, server)
             group.start_soon(_when_up, server, started)
             await server.serve(sockets=[app.listening])
+            await _write_uses(app.effects, app.uses)
             group.cancel_scope.cancel()
     finally:
+        with anyio.CancelScope(shield=True):
+            await app.client.aclose()
         app.close()
 
 
@@ -159,6 +171,18 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
+def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of."""
+    table: tuple[AnyOperation, ...] = (
+        *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
+        *assistant_operations.operations(lambda: _offered(table)),
+        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
+        *run_operations.OPERATIONS,
+    )
+    return table
+
+
 def _assemble(
     chosen: Settings,
     *,
@@ -173,7 +197,8 @@ def _assemble(
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    operations = Operations(_table(chosen), store=store, authority=authority.read, wakes=wakes, clock=clock)
+    table = operations_table(data_folder=chosen.data_folder.resolve())
+    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
@@ -196,6 +221,8 @@ def _assemble(
         procedures=_procedures(operations, safe),
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
+    uses = Uses()
+    door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
     return App(
         settings=chosen,
         clock=clock,
@@ -209,29 +236,17 @@ def _assemble(
         launcher=launcher,
         control=control,
         web=web,
+        front=Front(web, Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+        uses=uses,
         supervisor=supervisor,
         watch=watch,
-        services=(
-            partial(_self_test, launcher),
-            supervisor.serve,
-            partial(_sweeps, effects, clock),
-            partial(_closing, client),
-        ),
-    )
-
-
-def _table(chosen: Settings) -> tuple[AnyOperation, ...]:
-    return (
-        *accounts.OPERATIONS,
-        *secret_operations.OPERATIONS,
-        *work.operations(
-            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
-        ),
-        *run_operations.OPERATIONS,
+        client=client,
+        services=(partial(_self_test, launcher), supervisor.serve, *_periodic(effects, uses=uses, clock=clock)),
     )
 
 
 def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
+    """What only the command line asks for: several steps in one."""
     return {
         "initialise": partial(setup.initialise, operations),
         "set_secret": partial(secrets.put_sealed, operations, safe),
@@ -262,13 +277,44 @@ def _asking(
     )
 
 
+def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, ...]:
+    return (
+        partial(_sweeps, effects, clock),
+        partial(periodic.every, FLUSH_S, partial(_write_uses, effects, uses), name="uses"),
+    )
+
+
+def _mcp_door(
+    chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
+) -> Endpoint:
+    calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
+    methods = Methods(operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls)
+    return Endpoint(
+        methods,
+        effects=effects,
+        clock=clock,
+        addresses=Allowance(per_minute=chosen.address_calls_per_minute, clock=clock),
+        failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
+    )
+
+
+def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
+    """What an assistant can be given by name."""
+    return frozenset(each.name for each in table if Door.MCP in each.doors)
+
+
+async def _write_uses(effects: Effects, uses: Uses) -> None:
+    if uses.pending:
+        await effects.settle(scopes.INSTANCE, uses.write)
+
+
 class _Server(uvicorn.Server):
     """uvicorn without its own signal handlers, which would fight ours."""
 
-    def __init__(self, web: routes.Web) -> None:
+    def __init__(self, front: Front) -> None:
         super().__init__(
             uvicorn.Config(
-                web,
+                front,
                 http="httptools",
                 ws="none",
                 lifespan="off",
@@ -328,15 +374,6 @@ async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | Non
     await server.up.wait()
     if started is not None:
         await started()
-
-
-async def _closing(client: Client) -> None:
-    """End the kept connections with the server."""
-    try:
-        await anyio.sleep_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.aclose()
 
 
 async def _self_test(launcher: Launcher) -> None:

@@ -16,6 +16,7 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
     assert editor - viewer == {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
     assert owner - editor == {Permission.PROJECT_TRUST}
     above = {
+        Permission.ASSISTANTS_MANAGE,
         Permission.INSTANCE_READ,
         Permission.PROJECT_BIND,
         Permission.SECRETS_MANAGE,

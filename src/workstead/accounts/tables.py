@@ -1,4 +1,4 @@
-"""Tables of accounts: people, credentials, secrets, projects, shares and the grants of agents at work."""
+"""Tables of accounts: people, credentials, assistants, secrets, projects, shares and the grants of agents."""
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text
 
@@ -33,6 +33,31 @@ secret = Table(
     Column("ciphertext", Text, nullable=False),  # base64; AES-256-GCM under the instance's key, bound to the name
     Column("set_at", Text, nullable=False),
     Column("set_by", Text, nullable=False),
+)
+
+assistant = Table(
+    "assistant",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),  # of its credential
+    Column("owner_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("permissions", Text, nullable=False),  # canonical JSON list
+    Column("projects", Text),  # canonical JSON list of ids; none: every project the owner sees, later ones too
+    Column("operations", Text),  # canonical JSON list of names; none: what the permissions allow
+    Column("created_at", Text, nullable=False),
+    Index("assistant_owner", "owner_id", "created_at"),
+)
+
+assistant_use = Table(
+    "assistant_use",
+    METADATA,
+    Column("assistant_id", Text, nullable=False),
+    Column("operation", Text, nullable=False),  # empty: a name that is none
+    Column("code", Text, nullable=False),  # ok, or the refusal's
+    Column("calls", BigInteger, nullable=False),
+    Column("last_at", Text, nullable=False),
+    PrimaryKeyConstraint("assistant_id", "operation", "code"),
 )
 
 project = Table(
