@@ -83,7 +83,7 @@ def test_doctor_says_which_isolation_was_reached(up: Running) -> None:
     assert "isolation floor" in server.cli(up.data, "doctor").stdout
 
 
-@pytest.mark.covers("K18")
+@pytest.mark.covers("K09")
 def test_a_secret_is_set_from_standard_input_listed_without_its_value_and_forgotten(up: Running) -> None:
     """docs/models.md: never an argument, never shown again."""
     value = "sk-of-the-garden-0123456789"

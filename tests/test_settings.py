@@ -34,6 +34,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         log_level="info",
         log_format="text",
         durability="full",
+        database_url=None,
         practice_pace_ms=0,
         assistant_calls_per_minute=1200,
         address_calls_per_minute=6000,
@@ -77,6 +78,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         log_level = "debug"
         log_format = "json"
         durability = "normal"
+        database_url = "postgresql://ada:geheim@db.example/garden"
         practice_pace_ms = 5
         assistant_calls_per_minute = 6
         address_calls_per_minute = 7
@@ -92,6 +94,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         log_level="debug",
         log_format="json",
         durability="normal",
+        database_url="postgresql://ada:geheim@db.example/garden",
         practice_pace_ms=5,
         assistant_calls_per_minute=6,
         address_calls_per_minute=7,
@@ -158,6 +161,9 @@ BAD_VALUES = [
     ("log_level", '"loud"'),
     ("log_format", "2026-01-01"),
     ("durability", '"FULL"'),
+    ("database_url", f'"mysql://ada:{SECRET}@db/garden"'),
+    ("database_url", f'"postgresql://[{SECRET}@db/garden"'),
+    ("database_url", "5"),
 ]
 
 
@@ -244,3 +250,10 @@ def test_settings_cannot_be_changed_after_the_start(tmp_path: Path) -> None:
     """House style, line 44: one frozen value."""
     with pytest.raises(AttributeError):
         read(tmp_path).port = 1  # type: ignore[misc]
+
+
+def test_the_address_of_the_database_is_in_no_text_of_the_settings(tmp_path: Path) -> None:
+    """It holds a password, and settings are easily logged."""
+    found = read(tmp_path, DATABASE_URL=f"postgresql://ada:{SECRET}@db.example/garden")
+    assert found.database_url == f"postgresql://ada:{SECRET}@db.example/garden"
+    assert SECRET not in f"{found} {found!r}"

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import errno
 import os
 import pwd
 import shlex
@@ -12,16 +11,16 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import anyio
 import structlog
-import uvicorn
 
 from workstead import errors, instance, logs, settings
 from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
@@ -35,6 +34,7 @@ from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
 from workstead.doors.http import Front, Guard
+from workstead.doors.listening import PageServer, listen
 from workstead.doors.mcp import endpoint
 from workstead.doors.mcp.endpoint import Endpoint
 from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
@@ -42,14 +42,14 @@ from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
-from workstead.kernel import receipts, scopes
+from workstead.kernel import databases, receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import AnyOperation, Door, Operations
 from workstead.kernel.redaction import Redactor
-from workstead.kernel.store import Durability, Store
+from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
@@ -69,6 +69,7 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 
 _GRACE_S = 3
 _SWEEP_S = 3600.0
+_HOLD_S = 5.0
 _LOG = structlog.get_logger()
 
 
@@ -93,14 +94,31 @@ class App:
     supervisor: Supervisor
     watch: Watch
     client: Client
+    hold: databases.Hold | None
     services: tuple[Service, ...]
 
     def close(self) -> None:
         """Let go of everything, the lock last."""
         self.listening.close()
         self.store.close()
+        if self.hold is not None:
+            self.hold.release()
         (self.settings.data_folder / instance.CONTROL).unlink(missing_ok=True)
         self.lock.release()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ground:
+    """What everything stands on, taken before any part is built."""
+
+    settings: Settings
+    clock: Clock
+    facts: ServerFacts
+    lock: instance.Lock
+    listening: socket.socket
+    store: Store
+    hold: databases.Hold | None
+    redactor: Redactor
 
 
 def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | None = None) -> App:
@@ -109,11 +127,13 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
     redactor: the one that the log uses too, so that it knows the same secrets.
     """
     clock, redactor = clock or SystemClock(), redactor or Redactor()
+    for secret in _secrets(chosen):
+        redactor.learn(secret)
     folder = instance.open_folder(chosen.data_folder)
     with contextlib.ExitStack() as undo:
         lock = instance.take_lock(folder)
         undo.callback(lock.release)
-        listening = _listen(chosen.host, chosen.port)
+        listening = listen(chosen.host, chosen.port)
         undo.callback(listening.close)
         facts = ServerFacts(
             boot_id=clock.new_id(),
@@ -124,19 +144,28 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
             started_at=iso(clock.now()),
         )
         lock.tell(boot_id=facts.boot_id, host=facts.host, port=facts.port)
-        schema.prepare(folder / instance.DATABASE)
-        store = Store(folder / instance.DATABASE, durability=Durability(chosen.durability))
+        hold = databases.hold(chosen.database_url) if chosen.database_url is not None else None
+        undo.callback(lambda: hold.release() if hold is not None else None)
+        store = Store(_database(chosen, folder))
         undo.callback(store.close)
-        app = _assemble(
-            chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store, redactor=redactor
+        ground = _Ground(
+            settings=chosen,
+            clock=clock,
+            facts=facts,
+            lock=lock,
+            listening=listening,
+            store=store,
+            hold=hold,
+            redactor=redactor,
         )
+        app = _assemble(ground)
         undo.pop_all()
     return app
 
 
 async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[None]] | None = None) -> None:
     """Serve until `stop` is set, then end everything and close the app. started: awaited once pages can be reached."""
-    server = _Server(app.front)
+    server = PageServer(app.front)
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
@@ -183,16 +212,9 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
     return table
 
 
-def _assemble(
-    chosen: Settings,
-    *,
-    clock: Clock,
-    facts: ServerFacts,
-    lock: instance.Lock,
-    listening: socket.socket,
-    store: Store,
-    redactor: Redactor,
-) -> App:
+def _assemble(ground: _Ground) -> App:
+    chosen, clock, facts = ground.settings, ground.clock, ground.facts
+    store, redactor = ground.store, ground.redactor
     wakes = Wakes()
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
@@ -203,13 +225,14 @@ def _assemble(
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
     means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
+    transport_of = partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
+        transport_of=transport_of,
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -227,8 +250,8 @@ def _assemble(
         settings=chosen,
         clock=clock,
         facts=facts,
-        lock=lock,
-        listening=listening,
+        lock=ground.lock,
+        listening=ground.listening,
         store=store,
         wakes=wakes,
         operations=operations,
@@ -241,7 +264,13 @@ def _assemble(
         supervisor=supervisor,
         watch=watch,
         client=client,
-        services=(partial(_self_test, launcher), supervisor.serve, *_periodic(effects, uses=uses, clock=clock)),
+        hold=ground.hold,
+        services=(
+            partial(_self_test, launcher),
+            supervisor.serve,
+            *_periodic(effects, uses=uses, clock=clock),
+            *_shared_database(chosen, wakes, store, ground.hold),
+        ),
     )
 
 
@@ -308,51 +337,21 @@ async def _write_uses(effects: Effects, uses: Uses) -> None:
         await effects.settle(scopes.INSTANCE, uses.write)
 
 
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handlers, which would fight ours."""
-
-    def __init__(self, front: Front) -> None:
-        super().__init__(
-            uvicorn.Config(
-                front,
-                http="httptools",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_GRACE_S,
-            )
-        )
-        self.up = anyio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets=sockets)
-        self.up.set()
+def _database(chosen: Settings, folder: Path) -> Database:
+    """The database with the newest schema."""
+    path, address = folder / instance.DATABASE, chosen.database_url
+    if address is None:
+        schema.prepare(path)
+    else:
+        schema.prepare_postgresql(address)
+    return databases.of(path, address, durability=Durability(chosen.durability))
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as failed:
-        listening.close()
-        if failed.errno != errno.EADDRINUSE:
-            message = f"The address {host}:{port} cannot be used: {failed.strerror}."
-            raise errors.unavailable("address_unusable", message) from None
-        message = f"Port {port} of {host} is in use; stop what uses it or choose another with WORKSTEAD_PORT."
-        raise errors.conflict("port_in_use", message) from None
-    listening.settimeout(0)
-    return listening
+def _secrets(chosen: Settings) -> tuple[str, ...]:
+    """What nothing that leaves may show, however it got there."""
+    address = chosen.database_url
+    password = urlsplit(address).password if address is not None else None
+    return tuple(one for one in (address, password and unquote(password)) if one)
 
 
 def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
@@ -364,13 +363,13 @@ def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration
     return configurations.load_trusted(tx, project)
 
 
-async def _stop(stop: anyio.Event, app: App, server: _Server) -> None:
+async def _stop(stop: anyio.Event, app: App, server: PageServer) -> None:
     await stop.wait()
     app.web.ending.set()
     server.should_exit = True
 
 
-async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | None) -> None:
+async def _when_up(server: PageServer, started: Callable[[], Awaitable[None]] | None) -> None:
     await server.up.wait()
     if started is not None:
         await started()
@@ -398,6 +397,16 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
+def _shared_database(chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None) -> tuple[Service, ...]:
+    """What lives beside a database that other processes can reach."""
+    if chosen.database_url is None or hold is None:
+        return ()
+    return (
+        databases.wakes_between(chosen.database_url, wakes=wakes).serve,
+        partial(databases.keep_hold, hold, store, check_s=_HOLD_S),
+    )
+
+
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
     found = launcher.doctor()
     folder = chosen.data_folder
@@ -410,7 +419,8 @@ def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
         "kernel": found.kernel,
         "python": sys.version.split()[0],
         "data_folder": str(folder),
-        "database_bytes": (folder / instance.DATABASE).stat().st_size,
+        "database": "sqlite" if chosen.database_url is None else "postgresql",
+        "database_bytes": (folder / instance.DATABASE).stat().st_size if chosen.database_url is None else None,
         "free_bytes": disk.f_bavail * disk.f_frsize,
         "durability": chosen.durability,
     }

@@ -19,10 +19,12 @@ from typing import Any
 import anyio
 
 from workstead import app, errors, logs, settings
+from workstead.accounts import people
 from workstead.kernel import feed
 from workstead.kernel.access import ControlProof
 from workstead.kernel.operations import Door
 from workstead.kernel.redaction import Redactor
+from workstead.kernel.transaction import Tx
 from workstead.work import template
 from workstead.workspace import folders
 from workstead.workspace.files import Folder
@@ -79,6 +81,10 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     logs.configure(level=used.log_level, style=used.log_format, redactor=redactor)
     folder = _copy(chosen.folder)
     built = app.build(used, redactor=redactor)
+    if built.store.read_here(lambda connection: people.operator(Tx(connection, clock=built.clock))) is not None:
+        built.close()
+        message = "The database of the database_url setting holds work already; the demo needs an empty one."
+        raise errors.conflict("demo_database_used", message)
     stop, started, codes = anyio.Event(), anyio.Event(), [_REFUSED]
 
     async def serving() -> None:

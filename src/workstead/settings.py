@@ -4,9 +4,10 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from workstead import errors
 
@@ -47,12 +48,15 @@ class Settings:
     log_format: LogFormat
     """How a log line is written."""
     durability: Durability
+    """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
     practice_pace_ms: int
+    """How long practice waits before each answer."""
     assistant_calls_per_minute: int
     """How many calls one assistant has each minute."""
     address_calls_per_minute: int
     """How many requests the MCP door takes from one address each minute."""
-    """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
+    database_url: str | None = field(repr=False)
+    """The address of a PostgreSQL database, with its password; None is the file in the data folder. Never shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +181,22 @@ def _host(given: object) -> str:
     return given
 
 
+def _database_url(given: object) -> str | None:
+    if given is None:
+        return None
+    # What is wrong with an address is never told in detail: it holds a password.
+    wrong = "must be an address as `postgresql://NAME:PASSWORD@HOST/DATABASE`"
+    if not isinstance(given, str) or "\0" in given:
+        raise ValueError(wrong)
+    try:
+        scheme = urlsplit(given).scheme
+    except ValueError:
+        raise ValueError(wrong) from None
+    if scheme not in {"postgresql", "postgres"}:
+        raise ValueError(wrong)
+    return given
+
+
 def _number(least: int, most: int, what: str) -> Callable[[object], int]:
     def parse(given: object) -> int:
         if isinstance(given, str) and re.fullmatch(r"[0-9]{1,6}", given):
@@ -218,6 +238,7 @@ SETTINGS = (
     Setting(key="log_level", default="info", parse=_one_of(get_args(LogLevel))),
     Setting(key="log_format", default="text", parse=_one_of(get_args(LogFormat))),
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),
+    Setting(key="database_url", default=None, parse=_database_url),
     Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
     Setting(key="assistant_calls_per_minute", default=1_200, parse=_number(1, 600_000, "calls")),
     Setting(key="address_calls_per_minute", default=6_000, parse=_number(1, 600_000, "requests")),

@@ -457,16 +457,20 @@ def _runs_node_result() -> None:
     )
 
 
+# Bytes decide how text is compared and ordered, whatever language a server was set up for.
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+
+
 def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False)
+    return Column(name, _TEXT, nullable=False)
 
 
 def _optional_text(name: str) -> Column[str]:
-    return Column(name, Text)
+    return Column(name, _TEXT)
 
 
 def _unique_text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False, unique=True)
+    return Column(name, _TEXT, nullable=False, unique=True)
 
 
 def _number(name: str) -> Column[int]:
