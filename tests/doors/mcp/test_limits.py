@@ -16,10 +16,10 @@ def test_a_minutes_worth_may_come_at_once_and_fills_again_evenly() -> None:
     allowance = Allowance(per_minute=60, clock=clock)
     assert [allowance.take("a") for _ in range(60)] == [None] * 60
     assert allowance.take("a") == pytest.approx(1.0)
-    assert allowance.empty("b") is None
+    assert allowance.take("b") is None
     clock.advance(seconds=1.5)
     assert allowance.take("a") is None
-    assert allowance.empty("a") == pytest.approx(0.5)
+    assert allowance.take("a") == pytest.approx(0.5)
 
 
 def test_the_table_of_allowances_stays_small() -> None:

@@ -93,7 +93,7 @@ class Endpoint:
             wrong = ProtocolError(code=HEADER_MISMATCH, message=f"The header {twice} came twice.")
             return _error(wrong, request_id=request_id, status=400)
         address = scope["client"][0] if scope.get("client") else ""
-        wait_s = self._addresses.take(address) or self._failures.empty(address)
+        wait_s = self._addresses.take(address)
         if wait_s is not None:
             return _later(wait_s, request_id=request_id)
         digest = _token_digest(headers)
@@ -102,8 +102,10 @@ class Endpoint:
                 raise errors.unauthenticated("Send your assistant's token: `Authorization: Bearer ws_ast_...`.")
             assistant = self._effects.glance(lambda tx: authority.presented(tx, digest))
         except errors.Refusal as refused:
-            if digest is not None:
-                self._failures.take(address)
+            # Only the wrong ones wait: programs of one machine share its address, and one may hold an ended token.
+            wait_s = self._failures.take(address) if digest is not None else None
+            if wait_s is not None:
+                return _later(wait_s, request_id=request_id)
             return _challenge(refused, request_id=request_id, presented=digest is not None)
         wrong_shape = _shape(scope["method"], headers, request_id=request_id)
         if wrong_shape is not None:

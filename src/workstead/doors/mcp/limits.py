@@ -33,11 +33,6 @@ class Allowance:
         self._left[key] = (left - 1, at_s)
         return None
 
-    def empty(self, key: str) -> float | None:
-        """In how many seconds there is one, without taking it; None when there is one now."""
-        left, _ = self._now(key)
-        return None if left >= 1 else (1 - left) / self._per_s
-
     def _now(self, key: str) -> tuple[float, float]:
         now_s = self._clock.monotonic_s()
         left, at_s = self._left.get(key, (self._most, now_s))
