@@ -20,6 +20,7 @@ from workstead.kernel.access import Caller, Proof
 from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import AnyOperation, Door, Operations
 from workstead.kernel.store import Connection, Store
+from workstead.kernel.store_sqlite import Sqlite
 from workstead.kernel.transaction import Tx
 from workstead.work import cards, configurations, operations, setup
 from workstead.work.workflow.graph import Configuration
@@ -85,7 +86,7 @@ def table(data: Path) -> tuple[AnyOperation, ...]:
 
 
 async def _project(path: Path, proof: Proof, place: Path) -> str:
-    store = Store(path)
+    store = Store(Sqlite(path))
     own = Operations(table(path.parent), store=store, authority=authority.read, wakes=Wakes(), clock=SystemClock())
     folder = place / SLUG
     folder.mkdir()
@@ -119,7 +120,7 @@ def _fill(path: Path, project_id: str, *, there: int, size: int) -> int:
 def _edits(path: Path, proof: Proof, *, prefix: str) -> tuple[Taken, Taken]:
     """Kernel writes and card edits by turns, on this thread."""
     floor, ours = Taken(), Taken()
-    store = Store(path)
+    store = Store(Sqlite(path))
     both = (*plain.OPERATIONS, *table(path.parent))
     own = Operations(both, store=store, authority=authority.read, wakes=Wakes(), clock=SystemClock())
     with closing(sqlite3.connect(path, isolation_level=None, cached_statements=256)) as raw:

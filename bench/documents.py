@@ -53,12 +53,17 @@ def seed(path: Path) -> SecretProof:
     schema.prepare(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
         raw.execute("BEGIN IMMEDIATE")
-        tx = Tx(Connection(raw), clock=SystemClock())
-        scopes.create(tx, scopes.INSTANCE)
-        person = people.add(tx, name="Ada", operator=True)
-        secret = credentials.issue(tx, kind=CredentialKind.SIGN_IN, person_id=person.id)
-        documents.create(tx, "d", scope=scopes.INSTANCE, new=_version("start", Author(kind="person", name="Ada")))
+        proof = found(Tx(Connection(raw), clock=SystemClock()))
         raw.execute("COMMIT")
+    return proof
+
+
+def found(tx: Tx) -> SecretProof:
+    """Write a signed-in operator and one document; returns what a door would hold."""
+    scopes.create(tx, scopes.INSTANCE)
+    person = people.add(tx, name="Ada", operator=True)
+    secret = credentials.issue(tx, kind=CredentialKind.SIGN_IN, person_id=person.id)
+    documents.create(tx, "d", scope=scopes.INSTANCE, new=_version("start", Author(kind="person", name="Ada")))
     return SecretProof(digest=credentials.digest(secret))
 
 

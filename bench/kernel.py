@@ -20,6 +20,7 @@ from workstead.kernel.access import Proof
 from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import Door, Operations
 from workstead.kernel.store import Connection, Store
+from workstead.kernel.store_sqlite import Sqlite
 from workstead.kernel.transaction import Tx
 
 ROUNDS = 7
@@ -178,7 +179,7 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Store, Operations]]:
-    store = Store(path)
+    store = Store(Sqlite(path))
     yield (
         store,
         Operations(OPERATIONS, store=store, authority=authority.read, wakes=Wakes(), clock=SystemClock()),

@@ -14,7 +14,7 @@ from support import server
 from support.server import Running
 from workstead.cli import Exit
 
-COVERS_MODULES = ("terminal.py",)
+COVERS_MODULES = ("secrets_cli.py", "terminal.py")
 
 pytestmark = pytest.mark.covers("K22")
 
@@ -81,6 +81,31 @@ def test_doctor_says_which_isolation_was_reached(up: Running) -> None:
     assert value["machine"]["isolation_floor"] == "namespaces"
     assert value["machine"]["data_folder"] == str(up.data)
     assert "isolation floor" in server.cli(up.data, "doctor").stdout
+
+
+@pytest.mark.covers("K09")
+def test_a_secret_is_set_from_standard_input_listed_without_its_value_and_forgotten(up: Running) -> None:
+    """docs/models.md: never an argument, never shown again."""
+    value = "sk-of-the-garden-0123456789"
+    stored = server.cli(up.data, "secrets", "set", "garden", given=f"{value}\n")
+    again = server.cli(up.data, "secrets", "set", "garden", given=value)
+    assert (stored.returncode, "is stored" in stored.stdout, "is replaced" in again.stdout) == (Exit.DONE, True, True)
+    listed = server.cli(up.data, "secrets", "list")
+    assert listed.stdout.startswith("garden  set ")
+    assert (up.data / "instance.key").stat().st_mode & 0o777 == 0o600
+    files = [path.read_bytes() for path in up.data.rglob("*") if path.is_file()]
+    assert not any(value.encode() in content for content in files)
+    shown = [json.loads(server.cli(up.data, "secrets", action, "--json").stdout) for action in ("list",)]
+    assert [one["name"] for one in shown[0]["stored"]] == ["garden"]
+    assert server.cli(up.data, "secrets", "delete", "garden").returncode == Exit.DONE
+    assert server.cli(up.data, "secrets", "delete", "garden").returncode == Exit.REFUSED
+
+
+@pytest.mark.parametrize("value", ["", "one\ntwo", "x" * 8193])
+def test_what_is_no_secret_is_refused_without_repeating_it(up: Running, value: str) -> None:
+    """One line."""
+    done = server.cli(up.data, "secrets", "set", "garden", given=value)
+    assert (done.returncode, "one line of 1 to 8192" in done.stderr) == (Exit.REFUSED, True)
 
 
 def test_link_prints_a_link_that_signs_in(up: Running) -> None:
@@ -207,3 +232,29 @@ def test_a_run_that_ends_blocked_exits_with_four(tmp_path: Path) -> None:
         server.cli(found.data, "init", str(folder), "--objective", "Anything.")
         done = server.cli(found.data, "run", "empty")
     assert done.returncode == Exit.RUN_NOT_DONE, done.stdout + done.stderr
+
+
+@pytest.mark.covers("D02", "D08")
+def test_an_assistant_is_made_listed_and_revoked(up: Running) -> None:
+    """Its token is printed once; a set-up is printed with it."""
+    made = server.cli(up.data, "assistants", "create", "Claude", "--allow", "projects:read", "--project", "garden")
+    assert made.returncode == Exit.DONE, made.stderr
+    token = made.stdout.splitlines()[0]
+    assert token.startswith("ws_ast_")
+    told = server.cli(up.data, "connect", "claude-code", "--token", token)
+    assert f'{up.origin}/mcp --header "Authorization: Bearer {token}"' in told.stdout
+    listed = server.cli(up.data, "assistants", "list")
+    assert "Claude: until" in listed.stdout
+    assert token not in listed.stdout
+    assert server.cli(up.data, "assistants", "revoke", "Claude").returncode == Exit.DONE
+    again = server.cli(up.data, "assistants", "revoke", "Claude")
+    assert (again.returncode, "no assistant" in again.stderr) == (Exit.REFUSED, True)
+
+
+@pytest.mark.covers("D02")
+def test_an_assistant_needs_its_projects_named(up: Running) -> None:
+    """Nothing is chosen for anybody."""
+    refused = server.cli(up.data, "assistants", "create", "None", "--allow", "projects:read")
+    assert refused.returncode == Exit.REFUSED
+    assert "Name the projects" in refused.stderr
+    assert server.cli(up.data, "connect", "nothing").returncode == Exit.REFUSED

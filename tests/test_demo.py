@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from support import invariants
+from support.postgresql import Server
 from workstead import demo
 
 _LIMIT_S = 90
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("WORKSTEAD_")}
+def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("WORKSTEAD_")} | settings
+    environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     return subprocess.run(
         [sys.executable, "-m", "workstead.demo", *words],
         capture_output=True,
@@ -72,3 +75,20 @@ def test_a_demo_whose_work_is_not_done_does_not_say_so() -> None:
     assert not demo.really_done(before=after, after=after, ending="done")
     assert not demo.really_done(before=before, after=after, ending="blocked")
     assert demo.really_done(before=before, after=after, ending="done")
+
+
+@pytest.mark.covers("K13", "X01")
+def test_the_demo_runs_on_postgresql_and_only_in_an_empty_database(tmp_path: Path, postgresql_server: Server) -> None:
+    """The same job on the second database; a person's own work is not mixed with an example's."""
+    address = postgresql_server.create()
+    done = run("--headless", "--folder", str(tmp_path / "copy"), WORKSTEAD_DATABASE_URL=address)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert acceptance(tmp_path / "copy") == 0
+    assert "Keep due dates in the ledger: done" in done.stdout
+    assert (done.stderr, address in done.stdout) == ("", False)
+    path = tmp_path / "database"
+    path.write_text(address)
+    assert invariants.check_at_rest(path) == []
+    again = run("--headless", "--folder", str(tmp_path / "again"), WORKSTEAD_DATABASE_URL=address)
+    assert (again.returncode, again.stdout.count("needs an empty one")) == (1, 1)
+    postgresql_server.drop(address)

@@ -28,11 +28,16 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         data_folder=tmp_path,
         host="127.0.0.1",
         port=8777,
+        key_file=tmp_path / "instance.key",
         isolation_floor="namespaces",
+        key_variables=frozenset(),
         log_level="info",
         log_format="text",
         durability="full",
+        database_url=None,
         practice_pace_ms=0,
+        assistant_calls_per_minute=1200,
+        address_calls_per_minute=6000,
     )
 
 
@@ -67,22 +72,32 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         """
         host = "::1"
         port = 0
+        key_file = "/keys/instance.key"
         isolation_floor = "landlock"
+        key_variables = ["OPENAI_API_KEY", "OTHER"]
         log_level = "debug"
         log_format = "json"
         durability = "normal"
+        database_url = "postgresql://ada:geheim@db.example/garden"
         practice_pace_ms = 5
+        assistant_calls_per_minute = 6
+        address_calls_per_minute = 7
         """,
     )
     assert loaded == settings.Settings(
         data_folder=tmp_path,
         host="::1",
         port=0,
+        key_file=Path("/keys/instance.key"),
         isolation_floor="landlock",
+        key_variables=frozenset({"OPENAI_API_KEY", "OTHER"}),
         log_level="debug",
         log_format="json",
         durability="normal",
+        database_url="postgresql://ada:geheim@db.example/garden",
         practice_pace_ms=5,
+        assistant_calls_per_minute=6,
+        address_calls_per_minute=7,
     )
 
 
@@ -90,11 +105,23 @@ def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
     """docs/configuration.md."""
     loaded = read(
         tmp_path,
-        'port = 9000\nlog_level = "error"',
+        'port = 9000\nkey_variables = ["ONE"]\nlog_level = "error"',
         PORT="9001",
+        KEY_VARIABLES="TWO, THREE",
     )
     assert loaded.port == 9001
+    assert loaded.key_variables == {"TWO", "THREE"}
     assert loaded.log_level == "error"
+
+
+def test_a_relative_key_file_lies_in_the_data_folder(tmp_path: Path) -> None:
+    """docs/configuration.md."""
+    assert read(tmp_path, KEY_FILE="keys/mine").key_file == tmp_path / "keys/mine"
+
+
+def test_a_home_folder_is_understood(tmp_path: Path) -> None:
+    """docs/configuration.md."""
+    assert read(tmp_path, KEY_FILE="~/mine").key_file == Path.home() / "mine"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.0.1", "::1", "localhost"])
@@ -122,11 +149,21 @@ BAD_VALUES = [
     ("port", "65536"),
     ("port", "80.0"),
     ("port", '"٣"'),
+    ("key_file", '""'),
+    ("key_file", "[]"),
+    ("key_file", '"a\\u0000b"'),
+    ("key_file", '"~nobody-of-this-name/key"'),
+    ("key_variables", f'["{SECRET}"]'),
+    ("key_variables", "[1]"),
+    ("key_variables", "{}"),
     ("isolation_floor", f'"{SECRET}"'),
     ("isolation_floor", "[]"),
     ("log_level", '"loud"'),
     ("log_format", "2026-01-01"),
     ("durability", '"FULL"'),
+    ("database_url", f'"mysql://ada:{SECRET}@db/garden"'),
+    ("database_url", f'"postgresql://[{SECRET}@db/garden"'),
+    ("database_url", "5"),
 ]
 
 
@@ -213,3 +250,10 @@ def test_settings_cannot_be_changed_after_the_start(tmp_path: Path) -> None:
     """House style, line 44: one frozen value."""
     with pytest.raises(AttributeError):
         read(tmp_path).port = 1  # type: ignore[misc]
+
+
+def test_the_address_of_the_database_is_in_no_text_of_the_settings(tmp_path: Path) -> None:
+    """It holds a password, and settings are easily logged."""
+    found = read(tmp_path, DATABASE_URL=f"postgresql://ada:{SECRET}@db.example/garden")
+    assert found.database_url == f"postgresql://ada:{SECRET}@db.example/garden"
+    assert SECRET not in f"{found} {found!r}"

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import errno
 import os
 import pwd
 import shlex
@@ -12,36 +11,48 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import anyio
 import structlog
-import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import authority, first_start, projects
+from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
 from workstead.accounts import operations as accounts
+from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
+from workstead.accounts.secrets import Safe
+from workstead.accounts.uses import FLUSH_S, Uses
+from workstead.agents.models import routing
+from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
-from workstead.doors.control import Control
+from workstead.doors.control import Control, Procedure
+from workstead.doors.http import Front, Guard
+from workstead.doors.listening import PageServer, listen
+from workstead.doors.mcp import endpoint
+from workstead.doors.mcp.endpoint import Endpoint
+from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
+from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
-from workstead.kernel import receipts, scopes
+from workstead.kernel import databases, receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import Operations
+from workstead.kernel.operations import AnyOperation, Door, Operations
 from workstead.kernel.redaction import Redactor
-from workstead.kernel.store import Durability, Store
+from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
+from workstead.outbound.client import Client
 from workstead.runs import capture_reads, playing, runs
 from workstead.runs import operations as run_operations
 from workstead.runs.supervisor import Supervisor
@@ -58,6 +69,7 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 
 _GRACE_S = 3
 _SWEEP_S = 3600.0
+_HOLD_S = 5.0
 _LOG = structlog.get_logger()
 
 
@@ -77,26 +89,51 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
+    front: Front
+    uses: Uses
     supervisor: Supervisor
     watch: Watch
+    client: Client
+    hold: databases.Hold | None
     services: tuple[Service, ...]
 
     def close(self) -> None:
         """Let go of everything, the lock last."""
         self.listening.close()
         self.store.close()
+        if self.hold is not None:
+            self.hold.release()
         (self.settings.data_folder / instance.CONTROL).unlink(missing_ok=True)
         self.lock.release()
 
 
-def build(chosen: Settings, *, clock: Clock | None = None) -> App:
-    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no."""
-    clock = clock or SystemClock()
+@dataclass(frozen=True, kw_only=True)
+class _Ground:
+    """What everything stands on, taken before any part is built."""
+
+    settings: Settings
+    clock: Clock
+    facts: ServerFacts
+    lock: instance.Lock
+    listening: socket.socket
+    store: Store
+    hold: databases.Hold | None
+    redactor: Redactor
+
+
+def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | None = None) -> App:
+    """Build every part, in order. Raises Refusal when the data folder, the lock, the port or the schema says no.
+
+    redactor: the one that the log uses too, so that it knows the same secrets.
+    """
+    clock, redactor = clock or SystemClock(), redactor or Redactor()
+    for secret in _secrets(chosen):
+        redactor.learn(secret)
     folder = instance.open_folder(chosen.data_folder)
     with contextlib.ExitStack() as undo:
         lock = instance.take_lock(folder)
         undo.callback(lock.release)
-        listening = _listen(chosen.host, chosen.port)
+        listening = listen(chosen.host, chosen.port)
         undo.callback(listening.close)
         facts = ServerFacts(
             boot_id=clock.new_id(),
@@ -107,17 +144,28 @@ def build(chosen: Settings, *, clock: Clock | None = None) -> App:
             started_at=iso(clock.now()),
         )
         lock.tell(boot_id=facts.boot_id, host=facts.host, port=facts.port)
-        schema.prepare(folder / instance.DATABASE)
-        store = Store(folder / instance.DATABASE, durability=Durability(chosen.durability))
+        hold = databases.hold(chosen.database_url) if chosen.database_url is not None else None
+        undo.callback(lambda: hold.release() if hold is not None else None)
+        store = Store(_database(chosen, folder))
         undo.callback(store.close)
-        app = _assemble(chosen, clock=clock, facts=facts, lock=lock, listening=listening, store=store)
+        ground = _Ground(
+            settings=chosen,
+            clock=clock,
+            facts=facts,
+            lock=lock,
+            listening=listening,
+            store=store,
+            hold=hold,
+            redactor=redactor,
+        )
+        app = _assemble(ground)
         undo.pop_all()
     return app
 
 
 async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[None]] | None = None) -> None:
     """Serve until `stop` is set, then end everything and close the app. started: awaited once pages can be reached."""
-    server = _Server(app.web)
+    server = PageServer(app.front)
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
@@ -129,8 +177,11 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
             group.start_soon(_stop, stop, app, server)
             group.start_soon(_when_up, server, started)
             await server.serve(sockets=[app.listening])
+            await _write_uses(app.effects, app.uses)
             group.cancel_scope.cancel()
     finally:
+        with anyio.CancelScope(shield=True):
+            await app.client.aclose()
         app.close()
 
 
@@ -139,8 +190,9 @@ def main() -> None:
     os.umask(0o077)
     try:
         chosen = settings.load(os.environ)
-        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=Redactor())
-        app = build(chosen)
+        redactor = Redactor()
+        logs.configure(level=chosen.log_level, style=chosen.log_format, redactor=redactor)
+        app = build(chosen, redactor=redactor)
     except errors.Refusal as refusal:
         print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
         sys.exit(1)
@@ -148,31 +200,39 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
-def _assemble(
-    chosen: Settings, *, clock: Clock, facts: ServerFacts, lock: instance.Lock, listening: socket.socket, store: Store
-) -> App:
-    wakes = Wakes()
-    redactor = Redactor()
-    launcher = Launcher(
-        floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
-    )
-    table = (
+def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of."""
+    table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
-        *work.operations(
-            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
-        ),
+        *secret_operations.OPERATIONS,
+        *assistant_operations.operations(lambda: _offered(table)),
+        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
         *capture_reads.OPERATIONS,
     )
+    return table
+
+
+def _assemble(ground: _Ground) -> App:
+    chosen, clock, facts = ground.settings, ground.clock, ground.facts
+    store, redactor = ground.store, ground.redactor
+    wakes = Wakes()
+    launcher = Launcher(
+        floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
+    )
+    table = operations_table(data_folder=chosen.data_folder.resolve())
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    client = Client()
+    safe = Safe(chosen.key_file, learn=redactor.learn)
+    means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(playing.transport_of, pace_ms=chosen.practice_pace_ms),
+        transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     doctor = partial(_doctor, launcher, chosen)
@@ -182,15 +242,17 @@ def _assemble(
         facts=facts,
         redactor=redactor,
         doctor=doctor,
-        procedures={"initialise": partial(setup.initialise, operations)},
+        procedures=_procedures(operations, safe),
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=doctor)
+    uses = Uses()
+    door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
     return App(
         settings=chosen,
         clock=clock,
         facts=facts,
-        lock=lock,
-        listening=listening,
+        lock=ground.lock,
+        listening=ground.listening,
         store=store,
         wakes=wakes,
         operations=operations,
@@ -198,57 +260,99 @@ def _assemble(
         launcher=launcher,
         control=control,
         web=web,
+        front=Front(web, Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+        uses=uses,
         supervisor=supervisor,
         watch=watch,
-        services=(partial(_self_test, launcher), supervisor.serve, partial(_sweeps, effects, clock)),
+        client=client,
+        hold=ground.hold,
+        services=(
+            partial(_self_test, launcher),
+            supervisor.serve,
+            *_periodic(effects, uses=uses, clock=clock),
+            *_shared_database(chosen, wakes, store, ground.hold),
+        ),
     )
 
 
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handlers, which would fight ours."""
-
-    def __init__(self, web: routes.Web) -> None:
-        super().__init__(
-            uvicorn.Config(
-                web,
-                http="httptools",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_GRACE_S,
-            )
-        )
-        self.up = anyio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets=sockets)
-        self.up.set()
+def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
+    """What only the command line asks for: several steps in one."""
+    return {
+        "initialise": partial(setup.initialise, operations),
+        "set_secret": partial(secrets.put_sealed, operations, safe),
+    }
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as failed:
-        listening.close()
-        if failed.errno != errno.EADDRINUSE:
-            message = f"The address {host}:{port} cannot be used: {failed.strerror}."
-            raise errors.unavailable("address_unusable", message) from None
-        message = f"Port {port} of {host} is in use; stop what uses it or choose another with WORKSTEAD_PORT."
-        raise errors.conflict("port_in_use", message) from None
-    listening.settimeout(0)
-    return listening
+def _asking(
+    chosen: Settings, *, client: Client, safe: Safe, effects: Effects, clock: Clock, redactor: Redactor
+) -> routing.Means:
+    """What models are asked with. Every stored secret is opened once, so that nothing shows it from now on."""
+    keyring = Keyring(
+        environ=os.environ,
+        variables=chosen.key_variables,
+        safe=safe,
+        glance=effects.glance,
+        learn=redactor.learn,
+    )
+    for name in sorted(chosen.key_variables):
+        if os.environ.get(name):
+            redactor.learn(os.environ[name])
+    for name in effects.glance(lambda tx: keys.known(tx, safe)):
+        _LOG.warning("a stored secret cannot be opened with this instance's key", name=name)
+    return routing.Means(
+        client=client,
+        availability=Availability(clock=clock),
+        key_of=lambda key: keyring.read(key.source.value, key.name),
+        clock=clock,
+    )
+
+
+def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, ...]:
+    return (
+        partial(_sweeps, effects, clock),
+        partial(periodic.every, FLUSH_S, partial(_write_uses, effects, uses), name="uses"),
+    )
+
+
+def _mcp_door(
+    chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
+) -> Endpoint:
+    calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
+    methods = Methods(operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls)
+    return Endpoint(
+        methods,
+        effects=effects,
+        clock=clock,
+        addresses=Allowance(per_minute=chosen.address_calls_per_minute, clock=clock),
+        failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
+    )
+
+
+def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
+    """What an assistant can be given by name."""
+    return frozenset(each.name for each in table if Door.MCP in each.doors)
+
+
+async def _write_uses(effects: Effects, uses: Uses) -> None:
+    if uses.pending:
+        await effects.settle(scopes.INSTANCE, uses.write)
+
+
+def _database(chosen: Settings, folder: Path) -> Database:
+    """The database with the newest schema."""
+    path, address = folder / instance.DATABASE, chosen.database_url
+    if address is None:
+        schema.prepare(path)
+    else:
+        schema.prepare_postgresql(address)
+    return databases.of(path, address, durability=Durability(chosen.durability))
+
+
+def _secrets(chosen: Settings) -> tuple[str, ...]:
+    """What nothing that leaves may show, however it got there."""
+    address = chosen.database_url
+    password = urlsplit(address).password if address is not None else None
+    return tuple(one for one in (address, password and unquote(password)) if one)
 
 
 def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
@@ -260,13 +364,13 @@ def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration
     return configurations.load_trusted(tx, project)
 
 
-async def _stop(stop: anyio.Event, app: App, server: _Server) -> None:
+async def _stop(stop: anyio.Event, app: App, server: PageServer) -> None:
     await stop.wait()
     app.web.ending.set()
     server.should_exit = True
 
 
-async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | None) -> None:
+async def _when_up(server: PageServer, started: Callable[[], Awaitable[None]] | None) -> None:
     await server.up.wait()
     if started is not None:
         await started()
@@ -294,6 +398,16 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
+def _shared_database(chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None) -> tuple[Service, ...]:
+    """What lives beside a database that other processes can reach."""
+    if chosen.database_url is None or hold is None:
+        return ()
+    return (
+        databases.wakes_between(chosen.database_url, wakes=wakes).serve,
+        partial(databases.keep_hold, hold, store, check_s=_HOLD_S),
+    )
+
+
 def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
     found = launcher.doctor()
     folder = chosen.data_folder
@@ -306,7 +420,8 @@ def _doctor(launcher: Launcher, chosen: Settings) -> Mapping[str, Json]:
         "kernel": found.kernel,
         "python": sys.version.split()[0],
         "data_folder": str(folder),
-        "database_bytes": (folder / instance.DATABASE).stat().st_size,
+        "database": "sqlite" if chosen.database_url is None else "postgresql",
+        "database_bytes": (folder / instance.DATABASE).stat().st_size if chosen.database_url is None else None,
         "free_bytes": disk.f_bavail * disk.f_frsize,
         "durability": chosen.durability,
     }

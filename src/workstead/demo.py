@@ -19,10 +19,12 @@ from typing import Any
 import anyio
 
 from workstead import app, errors, logs, settings
+from workstead.accounts import people
 from workstead.kernel import feed
 from workstead.kernel.access import ControlProof
 from workstead.kernel.operations import Door
 from workstead.kernel.redaction import Redactor
+from workstead.kernel.transaction import Tx
 from workstead.work import template
 from workstead.workspace import folders
 from workstead.workspace.files import Folder
@@ -75,9 +77,14 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     base = settings.load({**os.environ, "WORKSTEAD_PORT": "0"}, data_folder=data)
     pace_ms = 0 if headless else max(base.practice_pace_ms, WATCHABLE_PACE_MS)
     used = replace(base, practice_pace_ms=pace_ms, log_level="warning")
-    logs.configure(level=used.log_level, style=used.log_format, redactor=Redactor())
+    redactor = Redactor()
+    logs.configure(level=used.log_level, style=used.log_format, redactor=redactor)
     folder = _copy(chosen.folder)
-    built = app.build(used)
+    built = app.build(used, redactor=redactor)
+    if built.store.read_here(lambda connection: people.operator(Tx(connection, clock=built.clock))) is not None:
+        built.close()
+        message = "The database of the database_url setting holds work already; the demo needs an empty one."
+        raise errors.conflict("demo_database_used", message)
     stop, started, codes = anyio.Event(), anyio.Event(), [_REFUSED]
 
     async def serving() -> None:

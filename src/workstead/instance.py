@@ -16,6 +16,7 @@ from pathlib import Path
 from workstead import errors
 
 VERSION = "0.1.0"
+KEY_BYTES = 32
 LOCK = "lock"
 CONTROL = "control"
 DATABASE = "workstead.sqlite3"
@@ -117,6 +118,58 @@ def holder(folder: Path) -> Holder | None:
         return Holder(**told)
     except (OSError, ValueError, TypeError):
         return None
+
+
+def key(path: Path, *, make: bool) -> bytes:
+    """The instance's key; made with mode 0600 when it is missing and `make` says so.
+
+    Raises `unavailable` (`instance_key_missing`, `instance_key_unusable`) and `denied` (`instance_key_open`).
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        if make:
+            return _new_key(path)
+        message = f"The instance's key {path} is missing; secrets cannot be opened without it."
+        raise errors.unavailable("instance_key_missing", message) from None
+    except OSError as failed:
+        raise _key_unusable(path, str(failed.strerror)) from None
+    try:
+        if os.fstat(file).st_mode & 0o077:
+            message = f"Other accounts can read the instance's key {path}; run `chmod 600 {path}` first."
+            raise errors.denied("instance_key_open", message)
+        found = os.read(file, 2 * KEY_BYTES + 2).strip()
+    finally:
+        os.close(file)
+    try:
+        made = bytes.fromhex(found.decode("ascii"))
+    except ValueError:
+        made = b""
+    if len(made) != KEY_BYTES:
+        raise _key_unusable(path, f"it must hold {KEY_BYTES} bytes in hexadecimal")
+    return made
+
+
+def _new_key(path: Path) -> bytes:
+    """Written beside and linked, so that a key that is there is whole and no start replaces another's."""
+    made = os.urandom(KEY_BYTES)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(file, made.hex().encode() + b"\n")
+            os.fsync(file)
+            os.link(beside, path)
+        finally:
+            os.close(file)
+            beside.unlink()
+    except OSError as failed:
+        raise _key_unusable(path, str(failed.strerror)) from None
+    return made
+
+
+def _key_unusable(path: Path, why: str) -> errors.Refusal:
+    return errors.unavailable("instance_key_unusable", f"The instance's key {path} cannot be used: {why}.")
 
 
 @contextlib.contextmanager

@@ -4,9 +4,10 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from workstead import errors
 
@@ -20,8 +21,9 @@ PREFIX = "WORKSTEAD_"
 DATA_VARIABLE = "WORKSTEAD_DATA"
 DEFAULT_DATA_FOLDER = "~/.local/share/workstead"
 
-# Variables of ours that are no settings: values for project configurations (S2) and crash points for tests.
-OTHER_VARIABLES = ("WORKSTEAD_CRASH_AT",)
+# Variables of ours that are no settings: values for project configurations (S2), what assistants' programs are told,
+# and crash points for tests.
+OTHER_VARIABLES = ("WORKSTEAD_CRASH_AT", "WORKSTEAD_TOKEN", "WORKSTEAD_URL")
 OTHER_PREFIXES = ("WORKSTEAD_VAR_",)
 
 
@@ -35,17 +37,26 @@ class Settings:
     """The address the server listens on; loopback only, until sign-in is set up (S1)."""
     port: int
     """The port it listens on; 0 takes any free one."""
+    key_file: Path
     """The instance's key, which opens stored secrets; absolute."""
     isolation_floor: Isolation
     """The weakest isolation that commands may fall to (S1)."""
+    key_variables: frozenset[str]
     """Environment variables that a configuration may name as `env:NAME` (S2)."""
     log_level: LogLevel
     """The least severe level that is logged."""
     log_format: LogFormat
     """How a log line is written."""
     durability: Durability
-    practice_pace_ms: int
     """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
+    practice_pace_ms: int
+    """How long practice waits before each answer."""
+    assistant_calls_per_minute: int
+    """How many calls one assistant has each minute."""
+    address_calls_per_minute: int
+    """How many requests the MCP door takes from one address each minute."""
+    database_url: str | None = field(repr=False)
+    """The address of a PostgreSQL database, with its password; None is the file in the data folder. Never shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +151,7 @@ def _built(folder: Path, values: Mapping[str, object]) -> Settings:
             "The host setting names an address that other machines can reach. That is refused until sign-in "
             "is set up; use a loopback address such as 127.0.0.1.",
         )
-    fields = {**values, "data_folder": folder}
+    fields = {**values, "data_folder": folder, "key_file": folder / str(values["key_file"])}
     # The table makes exactly the fields; the checker cannot see that, the tests do.
     return Settings(**fields)  # type: ignore[arg-type]
 
@@ -170,6 +181,22 @@ def _host(given: object) -> str:
     return given
 
 
+def _database_url(given: object) -> str | None:
+    if given is None:
+        return None
+    # What is wrong with an address is never told in detail: it holds a password.
+    wrong = "must be an address as `postgresql://NAME:PASSWORD@HOST/DATABASE`"
+    if not isinstance(given, str) or "\0" in given:
+        raise ValueError(wrong)
+    try:
+        scheme = urlsplit(given).scheme
+    except ValueError:
+        raise ValueError(wrong) from None
+    if scheme not in {"postgresql", "postgres"}:
+        raise ValueError(wrong)
+    return given
+
+
 def _number(least: int, most: int, what: str) -> Callable[[object], int]:
     def parse(given: object) -> int:
         if isinstance(given, str) and re.fullmatch(r"[0-9]{1,6}", given):
@@ -179,6 +206,18 @@ def _number(least: int, most: int, what: str) -> Callable[[object], int]:
         return given
 
     return parse
+
+
+def _names(given: object) -> frozenset[str]:
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",") if name.strip()]
+    if not isinstance(given, list) or not all(_is_variable(name) for name in given):
+        raise ValueError("must be names of environment variables (in the environment: with commas between)")
+    return frozenset(given)
+
+
+def _is_variable(name: object) -> bool:
+    return isinstance(name, str) and re.fullmatch(r"[A-Z_][A-Z0-9_]{0,127}", name) is not None
 
 
 def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
@@ -193,9 +232,14 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
 SETTINGS = (
     Setting(key="host", default="127.0.0.1", parse=_host),
     Setting(key="port", default=8777, parse=_number(0, 65535, "a port (0: any free one)")),
+    Setting(key="key_file", default="instance.key", parse=_path),
     Setting(key="isolation_floor", default="namespaces", parse=_one_of(get_args(Isolation))),
+    Setting(key="key_variables", default=[], parse=_names),
     Setting(key="log_level", default="info", parse=_one_of(get_args(LogLevel))),
     Setting(key="log_format", default="text", parse=_one_of(get_args(LogFormat))),
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),
+    Setting(key="database_url", default=None, parse=_database_url),
     Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
+    Setting(key="assistant_calls_per_minute", default=1_200, parse=_number(1, 600_000, "calls")),
+    Setting(key="address_calls_per_minute", default=6_000, parse=_number(1, 600_000, "requests")),
 )

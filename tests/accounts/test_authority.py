@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support import instance
+from support.database import statement
 from workstead import errors
 from workstead.accounts import authority, credentials, grants, roles
 from workstead.accounts.credentials import CredentialKind
@@ -26,11 +27,12 @@ from workstead.kernel.access import (
     System,
     SystemProof,
 )
-from workstead.kernel.store import Prepared
 from workstead.kernel.transaction import Tx
 
-SUSPEND = Prepared(sqlite="UPDATE person SET suspended_at = :at WHERE id = :person_id", postgresql="")
-SHARE = Prepared(sqlite="UPDATE share SET role = :role WHERE person_id = :person_id", postgresql="")
+pytestmark = pytest.mark.both_databases
+
+SUSPEND = statement("UPDATE person SET suspended_at = :at WHERE id = :person_id")
+SHARE = statement("UPDATE share SET role = :role WHERE person_id = :person_id")
 
 
 def read(path: Path, proof: Proof, scope: str | None) -> Caller:

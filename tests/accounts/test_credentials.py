@@ -1,16 +1,17 @@
 """Credentials: secrets that are shown once and useless for anything else (K01, K06)."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from support import instance
+from support.database import dump
 from workstead.accounts import credentials
 from workstead.accounts.credentials import LIFETIMES_S, PREFIXES, CredentialKind
 from workstead.clock import iso
 from workstead.testing import SetClock
+
+pytestmark = pytest.mark.both_databases
 
 
 @pytest.mark.covers("K01")
@@ -22,8 +23,9 @@ def test_only_the_digest_of_a_secret_is_stored(tmp_path: Path, kind: CredentialK
         secret = credentials.issue(tx, kind=kind, person_id=found.operator.person.id)
     assert secret.startswith(PREFIXES[kind])
     assert len(secret.removeprefix(PREFIXES[kind])) == 43
-    with closing(sqlite3.connect(tmp_path / "db")) as raw:
-        assert secret not in "".join(raw.iterdump())
+    stored = dump(tmp_path / "db")
+    assert credentials.digest(secret) in stored
+    assert secret not in stored
     with instance.transaction(tmp_path / "db") as tx:
         read = credentials.read(tx, credentials.digest(secret))
         assert read is not None

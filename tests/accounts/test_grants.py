@@ -8,6 +8,8 @@ from support import instance, invariants
 from workstead.accounts import grants
 from workstead.accounts.grants import Grant
 
+pytestmark = pytest.mark.both_databases
+
 
 def grant(found: instance.Founded, identity: str, *, run_id: str = "run-1") -> Grant:
     return Grant(

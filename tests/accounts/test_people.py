@@ -8,6 +8,8 @@ from support import instance, invariants
 from workstead.accounts import people
 from workstead.kernel import scopes
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.mark.covers("K01")
 def test_an_account_has_its_own_scope(tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 from support import instance, invariants
+from support.database import statement
 from workstead import errors
 from workstead.accounts import projects
 from workstead.accounts.roles import Role
 from workstead.kernel import feed, scopes
 from workstead.kernel.access import Agent, Anonymous, Caller, Person, System
-from workstead.kernel.store import Prepared
 
-FEED = Prepared(sqlite="SELECT event, topic FROM feed WHERE scope = 'instance' ORDER BY seq", postgresql="")
+pytestmark = pytest.mark.both_databases
+
+FEED = statement("SELECT event, topic FROM feed WHERE scope = 'instance' ORDER BY seq")
 
 
 def person(member: instance.Member) -> Person:

@@ -14,6 +14,8 @@ from workstead.kernel import feed, scopes
 from workstead.kernel.store import Prepared, Value
 from workstead.kernel.transaction import Tx
 
+pytestmark = pytest.mark.both_databases
+
 
 class _Counting(Tx):
     """A transaction that counts its statements."""
@@ -132,6 +134,7 @@ def test_a_stale_conversation_value_finds_the_same_open_calls(found: Founded) ->
 
 
 @pytest.mark.covers("W13")
+@pytest.mark.only_sqlite("read from its write-ahead log")
 def test_an_append_costs_the_same_in_a_long_conversation(found: Founded) -> None:
     """Quality, "agent step": statements and bytes stay flat as a conversation grows."""
     one = _ensure(found)

@@ -1,19 +1,22 @@
 """Exchanges: what is kept of a model call, and what is not."""
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from agents import desk
 from support import instance
+from support.database import rows
 from support.instance import Founded
 from workstead.agents import conversations, exchanges
 from workstead.agents.exchanges import Exchange
 from workstead.agents.models.shape import Finish, Usage
 from workstead.kernel.effects import Ended
 from workstead.kernel.transaction import Tx
+
+pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
@@ -48,8 +51,7 @@ def test_an_end_says_how_and_with_what_usage(found: Founded) -> None:
         identity = _add(tx, found.project.id)
         usage = Usage(input_tokens=11, output_tokens=7)
         exchanges.end(tx, identity, ended=Ended.DONE, finish=Finish.CALLS, failure=None, usage=usage)
-    with closing(sqlite3.connect(found.path)) as raw:
-        (row,) = raw.execute("SELECT ended, finish, failure, input_tokens, output_tokens FROM exchange_end").fetchall()
+    (row,) = rows(found.path, "SELECT ended, finish, failure, input_tokens, output_tokens FROM exchange_end")
     assert row == ("done", "calls", None, 11, 7)
 
 
@@ -59,7 +61,7 @@ def test_an_exchange_ends_once(found: Founded) -> None:
     with instance.transaction(found.path) as tx:
         identity = _add(tx, found.project.id)
         exchanges.end(tx, identity, ended=Ended.DONE, finish=Finish.STOP, failure=None, usage=Usage())
-        with pytest.raises(sqlite3.IntegrityError):
+        with pytest.raises((sqlite3.IntegrityError, psycopg.errors.UniqueViolation)):
             exchanges.end(tx, identity, ended=Ended.FAILED, finish=None, failure="X", usage=Usage())
 
 
@@ -73,7 +75,6 @@ def test_calls_of_a_server_that_is_gone_end_unknown_and_only_those(found: Founde
         exchanges.end(tx, ended, ended=Ended.DONE, finish=Finish.STOP, failure=None, usage=Usage())
         assert exchanges.end_unknown(tx, found.project.id) == 1
         assert exchanges.end_unknown(tx, found.project.id) == 0
-    with closing(sqlite3.connect(found.path)) as raw:
-        ends = dict(raw.execute("SELECT exchange_id, ended FROM exchange_end").fetchall())
+    ends = dict(rows(found.path, "SELECT exchange_id, ended FROM exchange_end"))
     assert ends == {ended: "done", left: "unknown"}
     assert elsewhere not in ends

@@ -6,15 +6,17 @@ import pytest
 
 from agents import desk
 from support import instance
+from support.database import statement
 from support.instance import Founded
 from workstead.agents import conversations, history
 from workstead.agents.conversations import Conversation, NewRow
 from workstead.agents.history import History
 from workstead.agents.models.shape import Role
-from workstead.kernel.store import Prepared
+
+pytestmark = pytest.mark.both_databases
 
 BIG = "x" * 30_000
-_SPOIL = Prepared(sqlite="UPDATE conversation_row SET content = 'no JSON' WHERE number < 5000", postgresql="")
+_SPOIL = statement("UPDATE conversation_row SET content = 'no JSON' WHERE number < 5000")
 
 
 @pytest.fixture

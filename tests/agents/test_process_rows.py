@@ -10,6 +10,8 @@ from workstead.kernel import scopes
 from workstead.workspace.child import Birth, Ending
 from workstead.workspace.processes import Ended
 
+pytestmark = pytest.mark.both_databases
+
 BIRTH = Birth(pid=12, start_ticks=34, boot_id="boot")
 
 

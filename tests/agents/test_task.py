@@ -8,7 +8,7 @@ from agents import desk
 from workstead.agents import task
 from workstead.kernel import scopes
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_databases]
 
 
 @pytest.mark.covers("W06")

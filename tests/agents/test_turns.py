@@ -9,22 +9,21 @@ import structlog.testing
 
 from agents import desk
 from support import instance, wal
+from support.database import statement
 from workstead import errors
 from workstead.accounts import grants
 from workstead.agents import conversations, task
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Answer, Call, Finish, NoTurn, Role, Usage
 from workstead.agents.tools.tool import Acted, CallSite, Tool, ToolResult
-from workstead.kernel.store import Prepared
 from workstead.kernel.transaction import Tx
 from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.both_databases]
 FINE = {"success": True, "data": "fine"}
-_COUNTS = Prepared(
-    sqlite="SELECT (SELECT count(*) FROM exchange), (SELECT count(*) FROM exchange_end), "
-    "(SELECT count(*) FROM conversation_row)",
-    postgresql="",
+_COUNTS = statement(
+    "SELECT (SELECT count(*) FROM exchange), (SELECT count(*) FROM exchange_end), "
+    "(SELECT count(*) FROM conversation_row)"
 )
 
 
@@ -57,6 +56,7 @@ async def test_calls_of_one_answer_are_acted_on_in_order_each_result_its_own_com
 
 
 @pytest.mark.covers("W13", "K15")
+@pytest.mark.only_sqlite("read from its write-ahead log")
 async def test_an_exchange_is_claimed_before_the_call_and_ends_with_its_rows(tmp_path: Path) -> None:
     """Architecture, "An operation": assistant row, its calls and the exchange's end are one commit."""
     seen: list[tuple[int, int, int]] = []
@@ -79,6 +79,7 @@ async def test_an_exchange_is_claimed_before_the_call_and_ends_with_its_rows(tmp
 
 
 @pytest.mark.covers("W13", "K15")
+@pytest.mark.only_sqlite("read from its write-ahead log")
 async def test_a_step_takes_few_commits(tmp_path: Path) -> None:
     """Quality, "agent step": at most two commits per tool call and three per model turn."""
 

@@ -3,16 +3,16 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from support import instance, invariants
+from support import database, instance, invariants
+
+pytestmark = pytest.mark.both_databases
 
 PATIENCE_S = 30
 
@@ -42,8 +42,7 @@ def start(path: Path, job: str, argument: str = "", *, crash_at: str | None = No
 
 
 def found(path: Path, query: str) -> list[object]:
-    with closing(sqlite3.connect(path)) as raw:
-        return [row[0] for row in raw.execute(query)]
+    return database.first_of(database.rows(path, query))
 
 
 @pytest.mark.covers("K05", "K15")

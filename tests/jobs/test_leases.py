@@ -9,18 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support import database as databases
 from support import instance
 from workstead.jobs import leases
 from workstead.jobs.leases import Lease
 from workstead.kernel.transaction import Tx
-from workstead.migrations import schema
 from workstead.testing import SetClock
+
+pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     path = tmp_path / "workstead.sqlite3"
-    schema.prepare(path)
+    databases.make(path)
     return path
 
 
@@ -119,7 +121,7 @@ def test_at_no_moment_have_two_owners_a_lease_that_stands(
 ) -> None:
     """Whatever both do in whatever order; fences never go back."""
     path = tmp_path_factory.mktemp("lease") / "workstead.sqlite3"
-    schema.prepare(path)
+    databases.make(path)
     clock = SetClock()
     held: dict[str, Lease] = {}
     fence = 0

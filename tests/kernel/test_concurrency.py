@@ -1,10 +1,8 @@
-"""Eight stores on one file, random operations, reused request ids; then everything is read (quality, "Tests")."""
+"""Eight stores on one database, random operations, reused request ids; then everything is read (quality, "Tests")."""
 
 import random
-import sqlite3
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,11 @@ import anyio
 import pytest
 
 from support import instance, invariants, notes
+from support.database import rows
 from workstead.errors import Refusal
 from workstead.kernel.operations import Door
+
+pytestmark = pytest.mark.both_databases
 
 STORES = 8
 CALLS = 80
@@ -63,7 +64,7 @@ async def calls(found: instance.Founded, seed: int) -> list[tuple[tuple[str, str
 
 
 @pytest.mark.covers("K04", "K05", "K15")
-def test_eight_stores_on_one_file_keep_every_promise(tmp_path: Path) -> None:
+def test_eight_stores_on_one_database_keep_every_promise(tmp_path: Path) -> None:
     """One answer for each request id, whoever asked; chains, heads, feeds and receipts whole."""
     found = instance.founded(tmp_path / "db")
     instance.second_project(found, slug="pond")
@@ -77,8 +78,7 @@ def test_eight_stores_on_one_file_keep_every_promise(tmp_path: Path) -> None:
     assert {key: answers for key, answers in by_key.items() if len(answers) > 1} == {}
     repeats = len(answered) - len(by_key)
     assert (len(by_key) > 20, repeats > 20) == (True, True)
-    with closing(sqlite3.connect(found.path)) as raw:
-        changes, receipts = (
-            {row[0] for row in raw.execute(f"SELECT change_id FROM {table}")} for table in ("version", "receipt")
-        )
+    changes, receipts = (
+        {row[0] for row in rows(found.path, f"SELECT change_id FROM {table}")} for table in ("version", "receipt")
+    )
     assert changes <= receipts

@@ -14,6 +14,8 @@ from workstead.kernel.access import Author
 from workstead.kernel.documents import NewVersion
 from workstead.kernel.transaction import Tx
 
+pytestmark = pytest.mark.both_databases
+
 ADA = Author(kind="person", name="Ada")
 
 

@@ -1,6 +1,7 @@
 """Effects: claimed before, settled after, whatever happens (architecture, "effect"; K15)."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -10,17 +11,21 @@ from pathlib import Path
 import anyio
 import pytest
 
-from support import instance, invariants
+from support import database, instance, invariants
+from support.database import locked, statement
 from workstead import errors
 from workstead.accounts import credentials
 from workstead.kernel.access import Caller, SecretProof
 from workstead.kernel.effects import Ended, Outcome
-from workstead.kernel.store import Connection, Prepared
+from workstead.kernel.store import Connection
 from workstead.kernel.transaction import Tx
 
-ENDS = Prepared(sqlite="SELECT outcome FROM effect_end ORDER BY effect_id", postgresql="")
-CLAIMS = Prepared(sqlite="SELECT count(*) FROM effect", postgresql="")
-EVENTS = Prepared(sqlite="SELECT event, topic FROM feed WHERE scope = :scope ORDER BY seq", postgresql="")
+pytestmark = pytest.mark.both_databases
+
+
+ENDS = statement("SELECT outcome FROM effect_end ORDER BY effect_id")
+CLAIMS = statement("SELECT count(*) FROM effect")
+EVENTS = statement("SELECT event, topic FROM feed WHERE scope = :scope ORDER BY seq")
 
 
 @dataclass(kw_only=True)
@@ -60,6 +65,10 @@ class Bench:
     @property
     def scope(self) -> str:
         return self.found.project.scope
+
+    @property
+    def writers(self) -> int:
+        return database.of(self.found.path).writers
 
     def ends(self) -> list[object]:
         with instance.transaction(self.found.path) as tx:
@@ -191,14 +200,16 @@ async def test_a_claim_that_is_cancelled_while_it_is_written_is_settled_and_neve
 async def test_a_settlement_in_the_queue_survives_every_cancellation(tmp_path: Path) -> None:
     """The act has happened; a second Stop must not take its record back."""
     async with bench(tmp_path / "db") as here:
+        holding = itertools.count(1)
         go, loop, held = threading.Event(), asyncio.get_running_loop(), anyio.Event()
 
         def holds(connection: Connection) -> bool:
-            loop.call_soon_threadsafe(held.set)
+            if next(holding) == here.writers:
+                loop.call_soon_threadsafe(held.set)
             return go.wait(5)
 
         async def act(effect_id: str) -> str:
-            writers.append(asyncio.ensure_future(here.opened.store.write(holds)))
+            writers.extend(asyncio.ensure_future(here.opened.store.write(holds)) for _ in range(here.writers))
             await held.wait()
             return "result"
 
@@ -211,20 +222,23 @@ async def test_a_settlement_in_the_queue_survives_every_cancellation(tmp_path: P
         go.set()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await writers[0]
+        for writer in writers:
+            assert await writer
         assert here.ends() == ["done"]
 
 
 async def test_a_claim_that_is_cancelled_in_the_queue_leaves_nothing(tmp_path: Path) -> None:
     """What never began needs no record."""
     async with bench(tmp_path / "db") as here:
+        holding = itertools.count(1)
         go, loop, started = threading.Event(), asyncio.get_running_loop(), anyio.Event()
 
         def holds(connection: Connection) -> bool:
-            loop.call_soon_threadsafe(started.set)
+            if next(holding) == here.writers:
+                loop.call_soon_threadsafe(started.set)
             return go.wait(5)
 
-        first = asyncio.ensure_future(here.opened.store.write(holds))
+        writers = [asyncio.ensure_future(here.opened.store.write(holds)) for _ in range(here.writers)]
         await started.wait()
         task = asyncio.ensure_future(here.perform(here.done))
         await asyncio.sleep(0)
@@ -232,7 +246,8 @@ async def test_a_claim_that_is_cancelled_in_the_queue_leaves_nothing(tmp_path: P
         with pytest.raises(asyncio.CancelledError):
             await task
         go.set()
-        assert await first
+        for writer in writers:
+            assert await writer
         assert (here.claims(), here.acted) == (0, [])
 
 
@@ -295,6 +310,6 @@ async def _writer_busy(here: Bench) -> bool:
     """Wait until the claim's transaction holds the database's write lock."""
     while True:
         await asyncio.sleep(0)
-        with instance.locked(here.found.path) as held_elsewhere:
+        with locked(here.found.path) as held_elsewhere:
             if held_elsewhere:
                 return True

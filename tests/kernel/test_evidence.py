@@ -8,6 +8,8 @@ from support import instance, invariants
 from workstead.kernel import evidence, scopes
 from workstead.kernel.evidence import Lane
 
+pytestmark = pytest.mark.both_databases
+
 
 def write(path: Path, *events: str, lane: Lane = Lane.EVENTS, scope: str = scopes.INSTANCE) -> None:
     with instance.transaction(path) as tx:

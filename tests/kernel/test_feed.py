@@ -1,6 +1,7 @@
 """The feed: gapless rows, and followers that only wake (K11; trial slice, "Tests that earned their place")."""
 
 from collections.abc import AsyncGenerator
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -12,7 +13,10 @@ from workstead.kernel.feed import Event, FeedPage, FeedRow, Wakes
 from workstead.kernel.store import Connection
 from workstead.kernel.transaction import Tx
 
+pytestmark = pytest.mark.both_databases
+
 PATIENCE_S = 5
+BUSY_S = 30
 NEVER_S = 30
 
 
@@ -50,6 +54,34 @@ async def test_sixteen_writers_reach_a_follower_of_two_scopes_by_wakes_alone(tmp
     for scope in followed:
         assert [row.seq for row in seen if row.scope == scope] == list(range(1, 81))
     assert {row.topic for row in seen} == {f"cards/{writer}-{n}" for writer in range(16) for n in range(10)}
+    assert invariants.check(found.path) == []
+
+
+@pytest.mark.covers("K11")
+async def test_no_row_is_skipped_by_a_follower_under_thirty_two_writers(tmp_path: Path) -> None:
+    """Rows are found by number, so a later number must never be seen before an earlier one (issue of the pages)."""
+    found = instance.founded(tmp_path / "db")
+    scope = found.project.scope
+    seen: list[FeedRow] = []
+    with ExitStack() as stack, anyio.fail_after(BUSY_S):
+        opened = [stack.enter_context(instance.opened(found.path)) for _ in range(4)]
+
+        async def writes(writer: int) -> None:
+            for n in range(10):
+                await write_row(opened[writer % len(opened)], scope, f"cards/{writer}-{n}")
+
+        async with anyio.create_task_group() as group:
+            for writer in range(32):
+                group.start_soon(writes, writer)
+            # Another store than the writers' tells it of nothing, so it looks as fast as it can.
+            pages = feed.follow(opened[0].store, Wakes(), cursor={scope: 0}, poll_s=0.001)
+            async for page in pages:
+                seen += page.rows
+                if len(seen) == 320:
+                    break
+            await pages.aclose()
+    assert [row.seq for row in seen] == list(range(1, 321))
+    assert len({row.topic for row in seen}) == 320
     assert invariants.check(found.path) == []
 
 

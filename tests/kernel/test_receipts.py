@@ -11,6 +11,8 @@ from workstead.kernel import receipts, scopes
 from workstead.kernel.receipts import Kept, Key
 from workstead.testing import SetClock
 
+pytestmark = pytest.mark.both_databases
+
 KEY = Key(subject="person:a", operation="create_note", request_id="r-1")
 ANSWER = Kept(answer='{"ok":true}', answer_id=None, answer_revision=None)
 DIGEST, OTHER = "d" * 64, "e" * 64

@@ -7,6 +7,8 @@ import pytest
 from support import instance
 from workstead.kernel import scopes
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_a_scope_counts_from_one(tmp_path: Path) -> None:
     """A cursor of 0 means: from the beginning."""

@@ -1,34 +1,29 @@
 """The one writer, the readers and their waiters (architecture, "Concurrency"; quality, "Tests")."""
 
 import asyncio
-import importlib
-import pkgutil
-import re
 import sqlite3
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
+import psycopg
 import pytest
-from sqlalchemy import bindparam, func, insert, literal_column, select
+from sqlalchemy import func, insert, literal_column, select
 
-import workstead
+from support import database as databases
 from support import instance
 from workstead import errors
 from workstead.kernel import store
-from workstead.kernel.store import Connection, Durability, Prepared, Store, prepared
+from workstead.kernel.store import Connection, Store, prepared
 from workstead.kernel.tables import scope
+
+pytestmark = pytest.mark.both_databases
 
 PATIENCE_S = 5
 ADD = prepared(insert(scope))
 COUNT = prepared(select(func.count(literal_column("*"))).select_from(scope))
-
-
-def pragma(text: str) -> Prepared:
-    return Prepared(sqlite=f"PRAGMA {text}", postgresql="")
 
 
 def adds(name: str) -> Callable[[Connection], str]:
@@ -40,8 +35,7 @@ def adds(name: str) -> Callable[[Connection], str]:
 
 
 def names(path: Path) -> set[str]:
-    with closing(sqlite3.connect(path)) as raw:
-        return {name for (name,) in raw.execute("SELECT id FROM scope")}
+    return set(databases.first_of(databases.rows(path, "SELECT id FROM scope")))
 
 
 class Held:
@@ -64,13 +58,31 @@ class Held:
 
 
 @contextmanager
-def opened(path: Path, *, durability: Durability = Durability.NORMAL) -> Iterator[Store]:
+def opened(path: Path) -> Iterator[Store]:
     instance.founded(path)
-    made = Store(path, durability=durability)
+    made = Store(databases.of(path))
     try:
         yield made
     finally:
         made.close()
+
+
+@asynccontextmanager
+async def all_writers_held(made: Store) -> AsyncIterator[Callable[[], None]]:
+    """Every writer thread is inside a write until what is given is called; then they end."""
+    held = [Held(f"held-{n}") for n in range(made._database.writers)]
+    writes = [asyncio.ensure_future(made.write(one)) for one in held]
+    for one in held:
+        await one.started.wait()
+
+    def release() -> None:
+        for one in held:
+            one.release()
+
+    yield release
+    release()
+    for write in writes:
+        assert (await write).startswith("held-")
 
 
 async def turns(count: int = 20) -> None:
@@ -122,17 +134,12 @@ async def test_a_queued_write_is_withdrawn_with_its_waiter(tmp_path: Path) -> No
     """What nobody wants any more and has not begun must not happen."""
     announced: list[str] = []
     with opened(tmp_path / "db") as database, anyio.fail_after(PATIENCE_S):
-        held = Held()
-        first = asyncio.ensure_future(database.write(held))
-        await held.started.wait()
-        queued = asyncio.ensure_future(database.write(adds("queued"), announce=announced.append))
-        await turns()
-        queued.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await queued
-        assert not first.done()
-        held.release()
-        assert await first == "held"
+        async with all_writers_held(database):
+            queued = asyncio.ensure_future(database.write(adds("queued"), announce=announced.append))
+            await turns()
+            queued.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await queued
         assert await database.write(adds("later")) == "later"
         assert "queued" not in names(tmp_path / "db")
         assert announced == []
@@ -142,20 +149,16 @@ async def test_a_queued_settlement_is_never_withdrawn(tmp_path: Path) -> None:
     """What has happened outside must be written down whoever still waits (effects)."""
     announced: list[str] = []
     with opened(tmp_path / "db") as database, anyio.fail_after(PATIENCE_S):
-        held = Held()
-        first = asyncio.ensure_future(database.write(held))
-        await held.started.wait()
-        settlement = asyncio.ensure_future(
-            database.write(adds("settled"), announce=announced.append, withdrawable=False)
-        )
-        await turns()
-        settlement.cancel()
-        await turns()
-        settlement.cancel()
-        await turns()
-        assert not settlement.done()
-        held.release()
-        await first
+        async with all_writers_held(database):
+            settlement = asyncio.ensure_future(
+                database.write(adds("settled"), announce=announced.append, withdrawable=False)
+            )
+            await turns()
+            settlement.cancel()
+            await turns()
+            settlement.cancel()
+            await turns()
+            assert not settlement.done()
         with pytest.raises(asyncio.CancelledError):
             await settlement
         assert "settled" in names(tmp_path / "db")
@@ -213,18 +216,15 @@ async def test_a_failing_announcement_does_not_leave_its_waiter_hanging(tmp_path
 async def test_a_full_queue_is_busy_but_takes_settlements(tmp_path: Path) -> None:
     """Waiting without a bound would hide an overload; what has happened is recorded all the same."""
     with opened(tmp_path / "db") as database, anyio.fail_after(PATIENCE_S):
-        held = Held()
-        first = asyncio.ensure_future(database.write(held))
-        await held.started.wait()
-        waiting = [asyncio.ensure_future(database.write(adds(f"queued-{n}"))) for n in range(store._QUEUED_WRITES)]
-        await turns()
-        with pytest.raises(errors.Refusal) as refused:
-            await database.write(adds("too much"))
-        assert (refused.value.kind, refused.value.details) == (errors.Kind.BUSY, {"retry_after_s": 1})
-        settlement = asyncio.ensure_future(database.write(adds("settled"), withdrawable=False))
-        await turns()
-        held.release()
-        await asyncio.wait([first, settlement, *waiting])
+        async with all_writers_held(database):
+            waiting = [asyncio.ensure_future(database.write(adds(f"queued-{n}"))) for n in range(store._QUEUED_WRITES)]
+            await turns()
+            with pytest.raises(errors.Refusal) as refused:
+                await database.write(adds("too much"))
+            assert (refused.value.kind, refused.value.details) == (errors.Kind.BUSY, {"retry_after_s": 1})
+            settlement = asyncio.ensure_future(database.write(adds("settled"), withdrawable=False))
+            await turns()
+        await asyncio.wait([settlement, *waiting])
         assert {"settled", "queued-0", f"queued-{store._QUEUED_WRITES - 1}"} <= names(tmp_path / "db")
         assert "too much" not in names(tmp_path / "db")
 
@@ -271,39 +271,12 @@ async def test_a_read_is_one_snapshot(tmp_path: Path) -> None:
 async def test_a_read_cannot_write(tmp_path: Path) -> None:
     """A read has neither lock nor receipt (house style 33)."""
     with opened(tmp_path / "db") as database:
-        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        refusals = (sqlite3.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
+        with pytest.raises(refusals, match=r"read-?only"):
             await database.read(adds("sneaked in"))
-        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        with pytest.raises(refusals, match=r"read-?only"):
             database.read_here(adds("sneaked in"))
         assert "sneaked in" not in names(tmp_path / "db")
-
-
-async def test_a_lock_of_another_process_is_busy(tmp_path: Path) -> None:
-    """A backup tool or a second server must not look like a fault of ours."""
-    path = tmp_path / "db"
-    with opened(path) as database, closing(sqlite3.connect(path, isolation_level=None)) as other:
-        await database.write(lambda connection: connection.all(pragma("busy_timeout=0")))
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(errors.Refusal) as refused:
-            await database.write(adds("locked out"))
-        other.execute("ROLLBACK")
-        assert (refused.value.kind, refused.value.code) == (errors.Kind.BUSY, "database_locked")
-        assert await database.write(adds("next")) == "next"
-
-
-async def test_a_full_disk_is_unavailable_and_leaves_nothing(tmp_path: Path) -> None:
-    """A person can act on it; an internal error says nothing."""
-
-    def fills(connection: Connection) -> None:
-        connection.run(ADD, id="x" * 1_000_000, seq=0)
-
-    with opened(tmp_path / "db") as database:
-        await database.write(lambda connection: connection.all(pragma("max_page_count=1")))
-        with pytest.raises(errors.Refusal) as refused:
-            await database.write(fills)
-        assert (refused.value.kind, refused.value.code) == (errors.Kind.UNAVAILABLE, "disk_full")
-        await database.write(lambda connection: connection.all(pragma("max_page_count=1000000")))
-        assert await database.write(adds("next")) == "next"
 
 
 async def test_a_thousand_reads_and_writes_at_once_all_end(tmp_path: Path) -> None:
@@ -324,61 +297,8 @@ async def test_a_thousand_reads_and_writes_at_once_all_end(tmp_path: Path) -> No
         assert len(done) == 1000
 
 
-@pytest.mark.parametrize(("durability", "level"), [(Durability.FULL, 2), (Durability.NORMAL, 1)])
-async def test_the_promised_durability_is_the_databases_setting(
-    tmp_path: Path, durability: Durability, level: int
-) -> None:
-    """An acknowledged change survives power loss unless the operator chose otherwise."""
-    with opened(tmp_path / "db", durability=durability) as database:
-        found = await database.write(lambda connection: connection.one(pragma("synchronous")))
-    assert found == (level,)
-
-
 async def test_a_closed_store_leaves_no_thread(tmp_path: Path) -> None:
     """A test or a reset opens many."""
     with opened(tmp_path / "db") as database:
         await database.write(adds("queued before the end"))
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("store-")]
-
-
-def test_a_hidden_literal_is_refused_when_the_module_is_imported() -> None:
-    """It would be bound under a name that nobody passes; SQLite would say so at the first call only."""
-    with pytest.raises(ValueError, match="hidden literal"):
-        prepared(select(scope.c.seq).where(scope.c.id == "instance"))
-    with pytest.raises(ValueError, match="hidden literal"):
-        prepared(select(scope.c.seq).limit(1))
-
-
-def test_one_statement_is_compiled_for_both_databases() -> None:
-    """The same code runs on both (K13)."""
-    statement = prepared(select(scope.c.seq).where(scope.c.id == bindparam("k_id")).with_for_update())
-    texts = [" ".join(text.split()) for text in (statement.sqlite, statement.postgresql)]
-    assert texts == [
-        "SELECT scope.seq FROM scope WHERE scope.id = :k_id",
-        "SELECT scope.seq FROM scope WHERE scope.id = %(k_id)s::VARCHAR FOR UPDATE",
-    ]
-
-
-def statements() -> Iterator[tuple[str, Prepared]]:
-    """Every prepared statement that stands in a module of the package."""
-    for found in pkgutil.walk_packages(workstead.__path__, "workstead."):
-        if found.name.endswith("__main__"):
-            continue
-        for name, value in vars(importlib.import_module(found.name)).items():
-            if isinstance(value, Prepared):
-                yield f"{found.name}.{name}", value
-
-
-@pytest.mark.covers("K13")
-def test_every_statement_of_the_package_fits_the_schema_and_both_databases(tmp_path: Path) -> None:
-    """A wrong column is found here, not at the first call; both texts bind the same names."""
-    instance.founded(tmp_path / "db")
-    found = dict(statements())
-    assert len(found) > 30
-    with closing(sqlite3.connect(tmp_path / "db")) as raw:
-        for name, statement in found.items():
-            raw.execute(f"EXPLAIN {statement.sqlite}", defaultdict(lambda: None)).fetchall()
-            ours = set(re.findall(r":(\w+)", statement.sqlite))
-            theirs = set(re.findall(r"%\((\w+)\)s", statement.postgresql))
-            assert ours == theirs, name
-            assert "?" not in statement.sqlite, name

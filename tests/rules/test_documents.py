@@ -13,7 +13,7 @@ LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)]*)?\)")
 @pytest.mark.parametrize("setting", settings.SETTINGS, ids=lambda setting: setting.key)
 def test_every_setting_is_documented_with_its_variable_and_default(setting: settings.Setting) -> None:
     """House style, line 69."""
-    default = setting.default if setting.default != [] else "none"
+    default = setting.default if setting.default not in ([], None) else "none"
     row = rf"\| `{setting.key}` \| `{setting.variable}` \| `?{re.escape(str(default))}`? \|"
     assert re.search(row, configuration()), f"no row in docs/configuration.md matches {row}"
 

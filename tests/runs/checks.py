@@ -1,26 +1,25 @@
 """What must be true of every database in which runs have worked, beside what is true of cards and records."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
+from support.database import Raw, connected
 from work import checks
 
-_CALLS = "SELECT conversation_id, call_id, activation_id FROM conversation_row WHERE kind = ?"
+_CALLS = "SELECT conversation_id, call_id, activation_id FROM conversation_row WHERE kind = '{}'"
 
 
 def check(path: Path) -> list[str]:
     """Every breach; none is an empty list."""
     found = checks.check(path)
-    with closing(sqlite3.connect(path)) as raw:
+    with connected(path) as raw:
         for one in (live_runs, running_cards, settled_ends, calls, conversation_numbers, visits):
             found += list(one(raw))
     return found
 
 
-def live_runs(raw: sqlite3.Connection) -> Iterator[str]:
+def live_runs(raw: Raw) -> Iterator[str]:
     """One live run per project; what has ended says how."""
     for project, times in raw.execute("SELECT project_id, count(*) FROM run WHERE ended_at IS NULL GROUP BY 1"):
         if times > 1:
@@ -31,9 +30,9 @@ def live_runs(raw: sqlite3.Connection) -> Iterator[str]:
         yield f"run {run} has half an end"
 
 
-def running_cards(raw: sqlite3.Connection) -> Iterator[str]:
+def running_cards(raw: Raw) -> Iterator[str]:
     """A running card has exactly one open activation, in a live run; the open ones form a tree below `project`."""
-    running = set(raw.execute("SELECT project_id, card_id FROM card WHERE status = 'running' AND NOT deleted"))
+    running = set(raw.execute("SELECT project_id, card_id FROM card WHERE status = 'running' AND deleted = 0"))
     opened = raw.execute(
         "SELECT activation.project_id, card_id, activation.id, parent_id, run.ended_at FROM activation "
         "JOIN run ON run.id = run_id WHERE closed_at IS NULL"
@@ -48,7 +47,7 @@ def running_cards(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"{card_id} runs without its parent"
 
 
-def settled_ends(raw: sqlite3.Connection) -> Iterator[str]:
+def settled_ends(raw: Raw) -> Iterator[str]:
     """When no run lives, nothing is left open: no grant, no claimed effect, no exchange, no process."""
     if raw.execute("SELECT 1 FROM run WHERE ended_at IS NULL").fetchone():
         return
@@ -62,10 +61,10 @@ def settled_ends(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"{name} {identity} is open and no run lives"
 
 
-def calls(raw: sqlite3.Connection) -> Iterator[str]:
+def calls(raw: Raw) -> Iterator[str]:
     """Each result answers one call, once; calls without one stand in the last answer of a card at work only."""
-    asked = Counter(row[:2] for row in raw.execute(_CALLS, ("tool_call",)))
-    answered = Counter(row[:2] for row in raw.execute(_CALLS, ("tool_result",)))
+    asked = Counter(row[:2] for row in raw.execute(_CALLS.format("tool_call")))
+    answered = Counter(row[:2] for row in raw.execute(_CALLS.format("tool_result")))
     for (conversation, call), times in answered.items():
         if times > 1:
             yield f"{call} in {conversation} has {times} results"
@@ -83,20 +82,20 @@ def calls(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"{call} of the stopped {conversation} has no result"
 
 
-def conversation_numbers(raw: sqlite3.Connection) -> Iterator[str]:
+def conversation_numbers(raw: Raw) -> Iterator[str]:
     """Rows count from 1 to the conversation's number."""
     for conversation, rows in raw.execute("SELECT id, rows FROM conversation").fetchall():
         numbers = [
             row[0]
             for row in raw.execute(
-                "SELECT number FROM conversation_row WHERE conversation_id = ? ORDER BY number", (conversation,)
+                f"SELECT number FROM conversation_row WHERE conversation_id = '{conversation}' ORDER BY number"
             )
         ]
         if numbers != list(range(1, rows + 1)):
             yield f"the rows of {conversation} are not 1 to {rows}"
 
 
-def visits(raw: sqlite3.Connection) -> Iterator[str]:
+def visits(raw: Raw) -> Iterator[str]:
     """The nodes of an activation count from 0; every one but the last has a result, and only visits have any."""
     seen: dict[str, list[tuple[int, bool]]] = {}
     for activation, ordinal, outcome in raw.execute(

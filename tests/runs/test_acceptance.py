@@ -17,6 +17,8 @@ from workstead.work import cards, notifications, records
 from workstead.work.workflow.graph import MAX_CORRECTIONS
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 MADE = call("create_card", type="task", title="Saw", bootstrap_content="Saw the planks.")
 CHILD: list[Line] = [[write("status.md", "Sawn."), result("done", "Sawn.")]]
 MISSING = "This step needs status.md, and it has no written text; write record:///status.md?card=project."

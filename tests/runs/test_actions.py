@@ -14,6 +14,8 @@ from workstead.runs.runs import Ending
 from workstead.work import records
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 MADE = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")
 STUCK: Line = [write("status.md", "S"), result("stuck")]
 

@@ -18,6 +18,8 @@ from workstead.runs.runs import Ending
 from workstead.work import records
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 STUCK: list[Call] = [write("status.md", "S"), result("stuck")]
 DONE: Line = [write("status.md", "Sawn."), result("done", "Sawn.")]
 
@@ -141,6 +143,7 @@ def test_the_refusal_of_a_stopped_run_is_found_however_deep_it_stands() -> None:
 
 
 @pytest.mark.covers("W05", "W17")
+@pytest.mark.only_sqlite("made by a trigger of its kind")
 async def test_a_command_whose_end_cannot_be_told_fails_the_child_and_not_the_run(tmp_path: Path) -> None:
     """A past bug: the child stayed running below a parent that went on."""
     background = call("run_command", command="sleep 0.3", wait=False)

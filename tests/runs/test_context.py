@@ -13,6 +13,8 @@ from workstead.work import records
 from workstead.work.workflow.graph import EntrySpec
 from workstead.work.workflow.lifecycle import Entry
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.mark.covers("W06")
 async def test_a_long_brief_is_shown_by_its_ends_and_says_what_is_left_out(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from runs import checks
-from support import instance, workplace
+from support import database, workplace
 from support.workplace import Line, Lines, call, result, write
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Call
@@ -14,6 +14,8 @@ from workstead.kernel.store import prepared
 from workstead.runs.runs import Ending
 from workstead.work.workflow.graph import MAX_CORRECTIONS
 from workstead.work.workflow.lifecycle import Status
+
+pytestmark = pytest.mark.both_databases
 
 EXHAUSTED = "emit_result was not accepted: the node corrective budget is exhausted."
 STUCK = [[write("status.md", "Stuck."), result("stuck", "No wood.")]]
@@ -195,6 +197,7 @@ _SLOW = [
 
 
 @pytest.mark.covers("W10", "K15")
+@pytest.mark.only_sqlite("made by a trigger of its kind")
 async def test_a_change_that_was_committed_while_the_server_went_down_has_one_result(tmp_path: Path) -> None:
     """A past bug: the interruption wrote a second result beside the one that was committed with the change."""
     made = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")
@@ -210,5 +213,5 @@ async def test_a_change_that_was_committed_while_the_server_went_down_has_one_re
 
 
 def _locked(shed: workplace.Workplace) -> bool:
-    with instance.locked(shed.database) as held:
+    with database.locked(shed.database) as held:
         return held

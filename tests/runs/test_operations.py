@@ -20,6 +20,8 @@ from workstead.kernel.store import prepared
 from workstead.kernel.transaction import Tx
 from workstead.runs.runs import Ending, Wanted
 
+pytestmark = pytest.mark.both_databases
+
 COVERS_MODULES = ("runs/activations.py", "runs/runs.py")
 
 STUCK: Line = [write("status.md", "S"), result("stuck")]

@@ -25,6 +25,8 @@ from workstead.runs import project_run, runs
 from workstead.runs.runs import Ending, State, Wanted
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 COVERS_MODULES = ("runs/surroundings.py",)
 
 STUCK: list[Call] = [write("status.md", "S"), result("stuck")]

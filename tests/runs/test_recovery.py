@@ -15,6 +15,8 @@ from workstead.runs import recovery
 from workstead.runs.runs import Ending, State
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 STUCK: list[Call] = [write("status.md", "S"), result("stuck")]
 MADE = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")
 UNKNOWN = "The activation ended without a recorded result. Effects may or may not have happened; "

@@ -19,6 +19,8 @@ from workstead.agents.models.shape import Request
 from workstead.runs.runs import Ending, State
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 MADE = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")
 
 
@@ -204,10 +206,13 @@ class RunMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("W09", "W10", "K15")
-def test_runs_live_as_the_model_says() -> None:
+def test_runs_live_as_the_model_says(database_kind: str) -> None:
     """W09, W10: whatever is pressed in whatever order, wherever the server dies, rows and refusals are the model's."""
     case = RunMachine.TestCase
     case.settings = settings(
-        max_examples=12, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=12 if database_kind == "sqlite" else 3,
+        stateful_step_count=14,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     case().runTest()

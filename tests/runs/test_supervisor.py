@@ -20,6 +20,8 @@ from workstead.runs import project_run
 from workstead.runs.runs import Ending, State
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 _REFUSE = prepared(
     text("CREATE TRIGGER broken BEFORE UPDATE ON run WHEN NEW.ending = 'blocked' BEGIN SELECT RAISE(ABORT, 'no'); END")
 )
@@ -45,6 +47,7 @@ async def test_a_folder_that_is_gone_ends_the_run_with_the_reason(tmp_path: Path
 
 
 @pytest.mark.covers("W09")
+@pytest.mark.only_sqlite("made by a trigger of its kind")
 async def test_a_run_that_fails_inside_ends_alone(tmp_path: Path) -> None:
     """House style 26 and the job runner: an id in the reason, no right left, the other project goes on."""
     async with workplace.opened(tmp_path) as shed:
@@ -131,6 +134,7 @@ async def test_many_projects_and_many_hands_leave_one_truth(tmp_path: Path) -> N
 
 
 @pytest.mark.covers("W09", "W10")
+@pytest.mark.only_sqlite("made by a trigger of its kind")
 async def test_a_run_that_cannot_even_be_ended_takes_nobody_down_and_is_not_tried_again(tmp_path: Path) -> None:
     """A past bug: a refused end of one run ended the server's supervisor, and with it every run."""
     async with workplace.opened(tmp_path) as shed:

@@ -1,15 +1,15 @@
 """What must never be true of cards, records, conversations and runs; joined to the checks of the kernel."""
 
-import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
 from typing import cast
 
+from support.database import Raw
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 
 
-def cards(raw: sqlite3.Connection) -> Iterator[str]:
+def cards(raw: Raw) -> Iterator[str]:
     """A card's row says what its newest version and its head say; the tree names each child once."""
     rows = raw.execute(
         "SELECT card.project_id, card_id, parent_id, title, status, priority, urgency, status_text, deleted, "
@@ -36,7 +36,7 @@ def cards(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"card {project}/{card} names the children {children}, under it are {sorted(is_under)}"
 
 
-def records(raw: sqlite3.Connection) -> Iterator[str]:
+def records(raw: Raw) -> Iterator[str]:
     """Accepted texts count from 1 without gaps; a record is a starter, or has a draft or accepted texts (S19)."""
     rows = raw.execute(
         "SELECT record.project_id || '/' || card_id || '/' || name, accepted, baseline, draft, draft_version, "
@@ -54,7 +54,7 @@ def records(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"the draft of record {name} aims at {draft_target} after {accepted}"
 
 
-def conversations(raw: sqlite3.Connection) -> Iterator[str]:
+def conversations(raw: Raw) -> Iterator[str]:
     """Rows count from 1 to the conversation's number; a result follows its call."""
     last = dict(raw.execute("SELECT id, rows FROM conversation"))
     rows = raw.execute(
@@ -76,7 +76,7 @@ def conversations(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"conversation {conversation} has {counted.get(conversation)} rows, not {last.get(conversation)}"
 
 
-def runs(raw: sqlite3.Connection) -> Iterator[str]:
+def runs(raw: Raw) -> Iterator[str]:
     """Nodes of an activation count without gaps; nothing is open in a run that has ended."""
     rows = raw.execute("SELECT activation_id, ordinal FROM node_visit ORDER BY activation_id, ordinal")
     for activation, found in groupby(rows, key=lambda row: str(row[0])):

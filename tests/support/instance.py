@@ -1,11 +1,11 @@
 """Builders: a real instance on a database file, as small as a test needs it."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support import database
 from workstead.accounts import authority, credentials, people, projects
 from workstead.accounts.credentials import CredentialKind
 from workstead.accounts.people import PersonRow
@@ -18,9 +18,8 @@ from workstead.kernel.access import SecretProof
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import AnyOperation, Operations
-from workstead.kernel.store import Connection, Durability, Store, prepared
+from workstead.kernel.store import Durability, Store, prepared
 from workstead.kernel.transaction import Tx
-from workstead.migrations import schema
 
 _SHARE = prepared(share.insert())
 
@@ -62,29 +61,13 @@ class Instance:
 @contextmanager
 def transaction(path: Path, *, clock: Clock | None = None) -> Iterator[Tx]:
     """One write transaction on a connection of its own; for building and for looking, beside the product's path."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
-        raw.execute("PRAGMA busy_timeout=5000")
-        raw.execute("BEGIN IMMEDIATE")
-        yield Tx(Connection(raw), clock=clock or SystemClock())
-        raw.execute("COMMIT")
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[bool]:
-    """Whether somebody else holds the database's write lock now."""
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as raw:
-        try:
-            raw.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            yield True
-            return
-        raw.execute("ROLLBACK")
-        yield False
+    with database.transaction(path) as connection:
+        yield Tx(connection, clock=clock or SystemClock())
 
 
 def founded(path: Path, *, slug: str = "garden", clock: Clock | None = None) -> Founded:
     """Make the database with the instance's scope, an operator who is signed in, and a project."""
-    schema.prepare(path)
+    database.make(path)
     with transaction(path, clock=clock) as tx:
         scopes.create(tx, scopes.INSTANCE)
         operator = _member(tx, name="Ada", operator=True)
@@ -118,7 +101,7 @@ def opened(
 ) -> Iterator[Instance]:
     """The kernel over a prepared database; inside a running loop only. Closed at the end."""
     tells = clock or SystemClock()
-    store = Store(path, durability=durability)
+    store = Store(database.of(path, durability=durability))
     wakes = Wakes()
     try:
         yield Instance(

@@ -3,36 +3,35 @@
 A package adds its own checks to `CHECKS`: functions that read a connection and yield one sentence per breach.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
 from support import feature_invariants, run_invariants
+from support.database import Raw, connected
 from workstead.kernel import canonical
 from workstead.kernel.effects import Ended
 from workstead.kernel.feed import Event
 
-Check = Callable[[sqlite3.Connection], Iterator[str]]
+Check = Callable[[Raw], Iterator[str]]
 
 
-def check(database: Path | sqlite3.Connection) -> list[str]:
+def check(database: Path | Raw) -> list[str]:
     """Every breach of every check; none is an empty list."""
     if isinstance(database, Path):
-        with closing(sqlite3.connect(database)) as raw:
+        with connected(database) as raw:
             return check(raw)
     return [breach for one in CHECKS for breach in one(database)]
 
 
 def check_at_rest(database: Path) -> list[str]:
     """Every breach, and everything that is left open although no run lives."""
-    with closing(sqlite3.connect(database)) as raw:
+    with connected(database) as raw:
         return check(raw) + list(run_invariants.left_over(raw))
 
 
-def version_chains(raw: sqlite3.Connection) -> Iterator[str]:
+def version_chains(raw: Raw) -> Iterator[str]:
     """Each version names its predecessor, its digest is its body's, and the head is the last of them (K04)."""
     heads = {row[0]: row[1:] for row in raw.execute("SELECT document, version, revision FROM head")}
     rows = raw.execute(
@@ -58,7 +57,7 @@ def version_chains(raw: sqlite3.Connection) -> Iterator[str]:
         yield f"{document} has versions and no head"
 
 
-def feeds(raw: sqlite3.Connection) -> Iterator[str]:
+def feeds(raw: Raw) -> Iterator[str]:
     """Each scope's feed counts from 1 to the scope's number without a gap."""
     numbers = dict(raw.execute("SELECT id, seq FROM scope"))
     rows = raw.execute("SELECT scope, seq, event FROM feed ORDER BY scope, seq").fetchall()
@@ -73,7 +72,7 @@ def feeds(raw: sqlite3.Connection) -> Iterator[str]:
         yield f"the feed has an unknown event {event}"
 
 
-def receipts(raw: sqlite3.Connection) -> Iterator[str]:
+def receipts(raw: Raw) -> Iterator[str]:
     """Each receipt stands for one change and holds at most one form of its answer (K05)."""
     rows = raw.execute(
         "SELECT operation, request_id, change_id, answer, answer_id, answer_revision, length(digest) FROM receipt"
@@ -91,7 +90,7 @@ def receipts(raw: sqlite3.Connection) -> Iterator[str]:
             canonical.parse(answer)
 
 
-def effects(raw: sqlite3.Connection) -> Iterator[str]:
+def effects(raw: Raw) -> Iterator[str]:
     """Each end has its claim, is no earlier than it, and says something known."""
     rows = raw.execute(
         "SELECT effect_end.effect_id, effect_end.outcome, effect_end.at, effect.claimed_at FROM effect_end "
@@ -106,7 +105,7 @@ def effects(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"{effect_id} ended as {outcome}"
 
 
-def references(raw: sqlite3.Connection) -> Iterator[str]:
+def references(raw: Raw) -> Iterator[str]:
     """What names another row finds it; the tables have no foreign keys of their own."""
     for table, column, target, key in (
         ("head", "scope", "scope", "id"),

@@ -1,11 +1,11 @@
 """What must never be true of work in progress, and what must not be left when no run lives."""
 
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 from typing import cast
 
+from support.database import Raw
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 
@@ -16,7 +16,7 @@ _CALLS = (
 _CALLS_OF = "SELECT conversation_id || ' ' || call_id FROM conversation_row WHERE kind = '{kind}'"
 
 
-def answers(raw: sqlite3.Connection) -> Iterator[str]:
+def answers(raw: Raw) -> Iterator[str]:
     """Each call has at most one result, in answer order; only calls of the last answer are without one (W10)."""
     last = dict(raw.execute("SELECT id, answer_row FROM conversation"))
     for conversation, found in groupby(raw.execute(_CALLS).fetchall(), key=lambda row: str(row[0])):
@@ -36,7 +36,7 @@ def answers(raw: sqlite3.Connection) -> Iterator[str]:
                 yield f"an answer before the last of {conversation} has the open calls {calls[len(results) :]}"
 
 
-def exchanges(raw: sqlite3.Connection) -> Iterator[str]:
+def exchanges(raw: Raw) -> Iterator[str]:
     """An answer stands in a conversation exactly when its exchange is done; its effect ended the same way."""
     rows = raw.execute(
         "SELECT exchange.id, exchange_end.ended, effect_end.outcome, "
@@ -55,7 +55,7 @@ def exchanges(raw: sqlite3.Connection) -> Iterator[str]:
         yield f"rows name the exchange {strange}, which does not exist"
 
 
-def processes(raw: sqlite3.Connection) -> Iterator[str]:
+def processes(raw: Raw) -> Iterator[str]:
     """One call starts at most one process, and no two calls report the same new one: nothing is run twice (K15)."""
     for process, at, ended_at in raw.execute(
         "SELECT id, started_at, at FROM process JOIN process_end ON process_end.process_id = process.id"
@@ -85,7 +85,7 @@ def processes(raw: sqlite3.Connection) -> Iterator[str]:
             yield f"{times} calls report process {process}"
 
 
-def owners(raw: sqlite3.Connection) -> Iterator[str]:
+def owners(raw: Raw) -> Iterator[str]:
     """A running card has exactly one live activation, in a live run; nobody acts for a card that is not (W09)."""
     alive = Counter(
         row[0] for row in raw.execute("SELECT project_id || '/' || card_id FROM activation WHERE closed_at IS NULL")
@@ -107,21 +107,23 @@ def owners(raw: sqlite3.Connection) -> Iterator[str]:
         yield f"grant {grant} outlives its activation"
 
 
-def places(raw: sqlite3.Connection) -> Iterator[str]:
+def places(raw: Raw) -> Iterator[str]:
     """Siblings stand where their parent's newest version lists them (W02)."""
+    under: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for project, parent, card in raw.execute("SELECT project_id, parent_id, card_id FROM card ORDER BY position"):
+        under[project, parent].append(card)
     rows = raw.execute(
-        "SELECT version.body, (SELECT json_group_array(card_id) FROM (SELECT child.card_id FROM card AS child "
-        "WHERE child.project_id = card.project_id AND child.parent_id = card.card_id ORDER BY child.position)) "
-        "FROM card JOIN head ON head.document = 'card:' || project_id || '/' || card_id "
+        "SELECT project_id, card_id, version.body FROM card "
+        "JOIN head ON head.document = 'card:' || project_id || '/' || card_id "
         "JOIN version ON version.document = head.document AND version.number = head.version"
     )
-    for body, below in rows:
+    for project, card, body in rows:
         stored = cast("dict[str, Json]", canonical.parse(body))
-        if stored["children"] != canonical.parse(below):
-            yield f"card {stored['id']} lists {stored['children']}, its rows stand as {below}"
+        if stored["children"] != under[project, card]:
+            yield f"card {card} lists {stored['children']}, its rows stand as {under[project, card]}"
 
 
-def left_over(raw: sqlite3.Connection) -> Iterator[str]:
+def left_over(raw: Raw) -> Iterator[str]:
     """What nothing may leave behind when no run lives: everything begun has an end that says what is known (W10)."""
     for what, query in (
         ("run lives", "SELECT id FROM run WHERE ended_at IS NULL"),

@@ -129,9 +129,11 @@ def running(data: Path, *, arguments: tuple[str, ...] = (), **settings: str) -> 
 COMMAND = (sys.executable, "-c", "import sys; sys.argv[0] = 'workstead'; from workstead.cli import main; main()")
 
 
-def cli(data: Path, *arguments: str, cwd: Path | None = None, **settings: str) -> subprocess.CompletedProcess[str]:
-    """One command of the command line, to its end."""
-    return _run([*COMMAND, *arguments], env=environment(data, **settings), cwd=cwd)
+def cli(
+    data: Path, *arguments: str, cwd: Path | None = None, given: str | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """One command of the command line, to its end. given: what stands on its standard input."""
+    return _run([*COMMAND, *arguments], env=environment(data, **settings), cwd=cwd, given=given or "")
 
 
 def python(data: Path, script: str) -> subprocess.CompletedProcess[str]:
@@ -139,7 +141,9 @@ def python(data: Path, script: str) -> subprocess.CompletedProcess[str]:
     return _run([sys.executable, "-c", script], env=environment(data), cwd=None)
 
 
-def _run(command: list[str], *, env: dict[str, str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
+def _run(
+    command: list[str], *, env: dict[str, str], cwd: Path | None, given: str = ""
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         env=env,
@@ -148,7 +152,7 @@ def _run(command: list[str], *, env: dict[str, str], cwd: Path | None) -> subpro
         text=True,
         timeout=WAIT_S,
         check=False,
-        stdin=subprocess.DEVNULL,
+        input=given,
     )
 
 

@@ -4,10 +4,9 @@ The supervisor runs as in the server; only the model's answers come from the tes
 """
 
 import os
-import sqlite3
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, cast
 import anyio
 from structlog.testing import capture_logs
 
+from support import database as databases
 from work import folder as small
 from work.office import write_folder
 from workstead import app, settings
@@ -36,7 +36,7 @@ from workstead.runs.supervisor import Supervisor
 from workstead.work import cards, notifications, records
 from workstead.work.cards import Card
 from workstead.work.records import Record
-from workstead.work.workflow.graph import Provider
+from workstead.work.workflow.graph import Provider, Route
 from workstead.work.workflow.lifecycle import Status
 
 WAIT_S = 5.0
@@ -251,8 +251,7 @@ class Workplace:
 
     def sql(self, query: str) -> list[str]:
         """The first column of what the database answers."""
-        with closing(sqlite3.connect(self.database)) as raw:
-            return [str(row[0]) for row in raw.execute(query)]
+        return [str(row[0]) for row in databases.rows(self.database, query)]
 
     async def shut_down(self) -> None:
         """End the serving task as a server that goes down does."""
@@ -290,9 +289,8 @@ async def opened(
 @asynccontextmanager
 async def reopened(data: Path, place: Path, *, voice: Voice | None, serve: bool = True) -> AsyncIterator[Workplace]:
     """The program over a data folder that is there already, as a server that starts again."""
-    built = app.build(
-        settings.load({"WORKSTEAD_DATA": str(data), "WORKSTEAD_PORT": "0", "WORKSTEAD_DURABILITY": "normal"})
-    )
+    environ = {"WORKSTEAD_DATA": str(data), "WORKSTEAD_PORT": "0", "WORKSTEAD_DURABILITY": "normal"}
+    built = app.build(settings.load(environ | databases.environ(data / "workstead.sqlite3")))
     supervisor = built.supervisor if voice is None else with_voice(built.supervisor, voice)
     found = Workplace(app=built, supervisor=supervisor, folder=place, project="shed", voice=voice or Voice({}))
     try:
@@ -335,11 +333,7 @@ def with_voice(supervisor: Supervisor, voice: Voice) -> Supervisor:
 def crash_image(found: Workplace, data: Path) -> Path:
     """What the disk holds at this moment, as a data folder of its own: what a kill would leave."""
     data.mkdir(mode=0o700)
-    with (
-        closing(sqlite3.connect(found.database)) as source,
-        closing(sqlite3.connect(data / "workstead.sqlite3")) as target,
-    ):
-        source.backup(target)
+    databases.image(found.database, data / "workstead.sqlite3")
     return data
 
 
@@ -348,5 +342,5 @@ async def _as_it_is(found: Workplace) -> AsyncIterator[Workplace]:
     yield found
 
 
-def _always(voice: Voice, _provider: Provider, _folder: Path) -> Transport:
+def _always(voice: Voice, _route: Route, _providers: Mapping[str, Provider], _folder: Path) -> Transport:
     return voice

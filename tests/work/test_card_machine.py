@@ -1,7 +1,6 @@
 """The life of cards against a small model: refusals foretold, invariants checked after each step (W02, W11)."""
 
 import asyncio
-import shutil
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -13,11 +12,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from support import database as databases
 from work import checks, folder, office
 from workstead import errors
 from workstead.kernel.operations import Door
 from workstead.work.workflow import identity
 from workstead.work.workflow.lifecycle import Status
+
+pytestmark = pytest.mark.both_databases
 
 COVERS_MODULES = ("work/cards.py", "work/card_lists.py", "work/notifications.py", "work/rules.py")
 
@@ -56,9 +58,8 @@ async def prepare(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(found.operator.secret, encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tmp_path = tmp_path_factory.mktemp("machine")
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
     asyncio.run(prepare(tmp_path))
     return tmp_path
 
@@ -73,7 +74,7 @@ class CardMachine(RuleBasedStateMachine):
         self.stack = ExitStack()
         self.runner = self.stack.enter_context(asyncio.Runner())
         place = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
-        shutil.copy(self.start / "data" / "workstead.sqlite3", place)
+        databases.copy(self.start / "data" / "workstead.sqlite3", place / "workstead.sqlite3")
         self.shed = self.runner.run(self.open(place))
         self.cards = {"project": Known(parent=None, title="Build")}
 
@@ -241,11 +242,14 @@ class CardMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("W02", "W11", "K04")
-def test_cards_live_as_the_model_says(start: Path) -> None:
+def test_cards_live_as_the_model_says(start: Path, database_kind: str) -> None:
     """W02, W11: whatever is done in whatever order, the tree, the refusals and the rows are the model's."""
     CardMachine.start = start
     case = CardMachine.TestCase
     case.settings = settings(
-        max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=25 if database_kind == "sqlite" else 4,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     case().runTest()

@@ -15,6 +15,8 @@ from workstead.kernel.operations import Door
 from workstead.work import cards, notifications
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 
 async def code_of(shed: office.Office, name: str, /, **fields: Any) -> str:
     """The code with which an operation is refused."""

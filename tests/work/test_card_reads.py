@@ -17,6 +17,8 @@ from workstead.kernel.operations import Door
 from workstead.work.operations import operations
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 COVERS_MODULES = ("work/card_history.py", "work/pages.py", "work/record_reads.py")
 
 

@@ -14,6 +14,8 @@ from workstead.kernel.access import AnonymousProof, Permission
 from workstead.kernel.operations import Door
 from workstead.work import configurations, template
 
+pytestmark = pytest.mark.both_databases
+
 COVERS_MODULES = ("work/configurations.py",)
 
 NEW: dict[str, Any] = {"name": "Tool shed", "title": "Build", "objective": "A shed that stands."}

@@ -10,6 +10,8 @@ from workstead.accounts import projects
 from workstead.work import cards, notifications, propagation
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 
 def told(shed: office.Office, card_id: str) -> list[str]:
     """The notices that wait on a card."""

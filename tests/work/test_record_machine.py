@@ -1,7 +1,6 @@
 """The life of a record against a small model: starters, drafts, accepted texts, each refusal foretold (W04)."""
 
 import asyncio
-import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from support import database as databases
 from support import instance
 from work import checks, office
 from workstead import errors
@@ -20,6 +20,8 @@ from workstead.kernel.operations import Door
 from workstead.kernel.transaction import Tx
 from workstead.work import cards, records
 from workstead.work.records import Record, Source
+
+pytestmark = pytest.mark.both_databases
 
 COVERS_MODULES = ("work/records.py",)
 
@@ -35,9 +37,8 @@ async def prepare(tmp_path: Path) -> None:
         (tmp_path / "grant").write_text(shed.agent("card-a").grant_id, encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tmp_path = tmp_path_factory.mktemp("machine")
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
     asyncio.run(prepare(tmp_path))
     return tmp_path
 
@@ -52,7 +53,7 @@ class RecordMachine(RuleBasedStateMachine):
         self.stack = ExitStack()
         self.runner = self.stack.enter_context(asyncio.Runner())
         place = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
-        shutil.copy(self.start / "data" / "workstead.sqlite3", place)
+        databases.copy(self.start / "data" / "workstead.sqlite3", place / "workstead.sqlite3")
         self.shed = self.runner.run(self.open(place))
         self.agent = AgentProof(grant_id=(self.start / "grant").read_text(encoding="utf-8"))
         self.there = False
@@ -216,11 +217,14 @@ class RecordMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.covers("W04", "K04")
-def test_records_live_as_the_model_says(start: Path) -> None:
+def test_records_live_as_the_model_says(start: Path, database_kind: str) -> None:
     """W04: the text that counts, the numbers of accepted texts and every refusal are the model's."""
     RecordMachine.start = start
     case = RecordMachine.TestCase
     case.settings = settings(
-        max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=20 if database_kind == "sqlite" else 4,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     case().runTest()

@@ -11,6 +11,8 @@ from workstead.kernel.operations import Door
 from workstead.work.records import LIMIT_BYTES, Source
 from workstead.work.workflow.lifecycle import Status
 
+pytestmark = pytest.mark.both_databases
+
 STATUS: dict[str, Any] = {"card_id": "card-a", "name": "status.md"}
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, insert, select
 
-from workstead.agents.models.shape import Finish, Usage
+from workstead.agents.models.shape import Finish, Sent, Usage
 from workstead.agents.tables import conversation, exchange, exchange_end
 from workstead.kernel.effects import Ended
 from workstead.kernel.store import prepared
@@ -70,8 +70,21 @@ def end_unknown(tx: Tx, project_id: str) -> int:
     return len(found)
 
 
-def end(tx: Tx, exchange_id: str, *, ended: Ended, finish: Finish | None, failure: str | None, usage: Usage) -> None:
-    """Write the row after the call. failure: the class of what went wrong, never a provider's text."""
+def end(
+    tx: Tx,
+    exchange_id: str,
+    *,
+    ended: Ended,
+    finish: Finish | None,
+    failure: str | None,
+    usage: Usage,
+    sent: Sent | None = None,
+) -> None:
+    """Write the row after the call.
+
+    failure: the class of what went wrong, never a provider's text. sent: what the last attempt was; None where
+    nothing went over a wire.
+    """
     tx.run(
         _END,
         exchange_id=exchange_id,
@@ -80,5 +93,11 @@ def end(tx: Tx, exchange_id: str, *, ended: Ended, finish: Finish | None, failur
         failure=failure,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        provider=sent.candidate.provider if sent is not None else None,
+        model=sent.candidate.model if sent is not None else None,
+        sent_digest=sent.digest if sent is not None else None,
+        sent_bytes=sent.size_bytes if sent is not None else None,
+        attempts=sent.attempts if sent is not None else None,
         at=tx.at,
     )

@@ -14,7 +14,19 @@ import structlog
 from workstead import errors
 from workstead.agents import conversations, exchanges, history, task
 from workstead.agents.conversations import NewRow, RowKind
-from workstead.agents.models.shape import Answer, Call, Message, NoTurn, Request, Role, Situation, Transport, Usage
+from workstead.agents.models.failures import WAITS_FOR_A_PERSON, ContentPolicyError, ModelError
+from workstead.agents.models.shape import (
+    Answer,
+    Call,
+    Message,
+    NoTurn,
+    Request,
+    Role,
+    Sent,
+    Situation,
+    Transport,
+    Usage,
+)
 from workstead.agents.tools import tool
 from workstead.agents.tools.tool import CallSite, ToolResult
 from workstead.kernel import canonical, faults
@@ -22,9 +34,10 @@ from workstead.kernel.access import Caller
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects, Ended, Outcome
 from workstead.kernel.transaction import Tx
-from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS
+from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS, Candidate
 
-MODEL_DEADLINE_S = 900.0
+# An overloaded provider is asked again without end and Stop ends that; every single attempt has its own short limits.
+MODEL_DEADLINE_S = 7 * 86_400.0
 ARGUMENTS_LIMIT_BYTES = 4 << 20
 
 _log = structlog.get_logger()
@@ -53,6 +66,21 @@ class _Said:
     calls: tuple[_Placed, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Refused:
+    """The first refusal by a content policy; the notice for the one retry stands in the conversation."""
+
+    candidate: Candidate
+
+
+_POLICY_NOTICE = (
+    "The provider declined this request under its content policy. Only help that it can give within its own safety "
+    "rules is wanted. This notice is automatic and vouches for nothing about the request. If the step can be done "
+    "within those rules, do it that way; otherwise decline again."
+)
+_POLICY_BLOCKED = "The provider's content policy refused this step again after one notice; a person must look at it."
+
+
 class Turns:
     """One run of the loop. transport: how the route's provider is asked."""
 
@@ -70,6 +98,10 @@ class Turns:
             await self._task.host.gate()
             await self._task.host.deliver()
             said = await self._ask()
+            if isinstance(said, _Refused):
+                said = await self._ask(pinned=said.candidate)
+            if isinstance(said, _Refused):
+                return task.Blocked(reason=_POLICY_BLOCKED)
             if not isinstance(said, _Said):
                 return said
             self._turns += 1
@@ -113,8 +145,8 @@ class Turns:
         await self._settle(said.calls[index], _not_last())
         return None
 
-    async def _ask(self) -> _Said | task.Blocked | task.Failed:
-        request = self._request()
+    async def _ask(self, *, pinned: Candidate | None = None) -> _Said | _Refused | task.Blocked | task.Failed:
+        request = self._request(pinned)
         one = self._task
 
         def claim(tx: Tx, _caller: Caller) -> _Claimed:
@@ -130,11 +162,16 @@ class Turns:
                 _log.exception("model call failed", id=claimed.input_id, agent=one.agent.name)
                 raise
 
+        def settle(
+            tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]
+        ) -> _Said | _Refused | task.Blocked | task.Failed:
+            return self._record(tx, claimed, outcome, pinned=pinned)
+
         return await self._effects.perform(
-            one.proof, one.scope, claim=claim, act=act, settle=self._record, deadline_s=MODEL_DEADLINE_S
+            one.proof, one.scope, claim=claim, act=act, settle=settle, deadline_s=MODEL_DEADLINE_S
         )
 
-    def _request(self) -> Request:
+    def _request(self, pinned: Candidate | None) -> Request:
         one = self._task
 
         def look(tx: Tx) -> task.Prepared:
@@ -143,7 +180,7 @@ class Turns:
 
         prepared = self._effects.glance(look)
         opening = Message(role=Role.USER, text=prepared.text)
-        candidate = one.route.candidates[0]
+        candidate = pinned or one.route.candidates[0]
         return Request(
             model=candidate.model,
             instructions=one.instructions,
@@ -160,11 +197,12 @@ class Turns:
                 turns=self._turns,
                 children=prepared.children,
             ),
+            pinned=pinned,
         )
 
     def _claim(self, tx: Tx, request: Request) -> _Claimed:
         one = self._task
-        candidate = one.route.candidates[0]
+        candidate = request.pinned or one.route.candidates[0]
         prefix = canonical.digest([request.instructions, request.messages[0].text])
         tools = canonical.digest([each.name for each in request.tools])
         effect_id = self._effects.claim(
@@ -195,8 +233,10 @@ class Turns:
         )
         return _Claimed(input_id=input_id, effect_id=effect_id)
 
-    def _record(self, tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]) -> _Said | task.Blocked | task.Failed:
-        """Exchange end, answer and calls in one commit."""
+    def _record(
+        self, tx: Tx, claimed: _Claimed, outcome: Outcome[Answer], *, pinned: Candidate | None
+    ) -> _Said | _Refused | task.Blocked | task.Failed:
+        """Exchange end, answer and calls in one commit; or the end and what a refusal leads to."""
         one = self._task
         answer = outcome.value
         subject = conversations.topic(one.card_id, one.agent.name)
@@ -209,7 +249,13 @@ class Turns:
             finish=answer.finish if answer is not None else None,
             failure=failure,
             usage=answer.usage if answer is not None else Usage(),
+            sent=answer.sent if answer is not None else _sent(outcome.error),
         )
+        if isinstance(outcome.error, ContentPolicyError) and outcome.error.sent is not None:
+            notice = _POLICY_NOTICE if pinned is None else _POLICY_BLOCKED
+            row = NewRow(kind=RowKind.CONTEXT, role=Role.USER, content={"text": notice})
+            conversations.append(tx, one.conversation, [row], activation_id=one.activation_id)
+            return _Refused(candidate=outcome.error.sent.candidate)
         if answer is None:
             return _no_answer(outcome)
         faults.point("exchange.ended")
@@ -329,9 +375,17 @@ def _answer_rows(said: _Said) -> list[NewRow]:
     return [text, *calls]
 
 
+def _sent(error: BaseException | None) -> Sent | None:
+    return error.sent if isinstance(error, ModelError) else None
+
+
 def _no_answer(outcome: Outcome[Answer]) -> task.Blocked | task.Failed:
     if isinstance(outcome.error, NoTurn):
         return task.Blocked(reason=str(outcome.error))
+    if isinstance(outcome.error, WAITS_FOR_A_PERSON):
+        return task.Blocked(reason=outcome.error.message)
+    if isinstance(outcome.error, ModelError):
+        return task.Failed(reason=outcome.error.message)
     if outcome.ended is Ended.INTERRUPTED:
         return task.Failed(reason=f"The model did not answer within {MODEL_DEADLINE_S:.0f} s.")
     return task.Failed(reason=f"The model call failed ({type(outcome.error).__name__}).")

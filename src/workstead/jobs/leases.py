@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import cast
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, select, update
 
 from workstead.clock import iso, parse_iso
 from workstead.jobs.tables import lease
-from workstead.kernel.store import prepared
+from workstead.kernel.store import Prepared, prepared
 from workstead.kernel.transaction import Tx
 
 LEASE_S = 30.0
@@ -25,7 +25,13 @@ class Lease:
     until: str
 
 
-_ADD = prepared(insert(lease))
+# Two servers may make it at the same moment; ON CONFLICT has one spelling in both databases but not in Core.
+_ADD_SQL = "INSERT INTO lease (name, owner, fence, until) VALUES ({0}) ON CONFLICT (name) DO NOTHING"
+_FIELDS = ("name", "owner", "fence", "until")
+_ADD = Prepared(
+    sqlite=_ADD_SQL.format(", ".join(f":{name}" for name in _FIELDS)),
+    postgresql=_ADD_SQL.format(", ".join(f"%({name})s" for name in _FIELDS)),
+)
 _READ = prepared(
     select(lease.c.name, lease.c.owner, lease.c.fence, lease.c.until)
     .where(lease.c.name == bindparam("k_name"))
@@ -43,11 +49,15 @@ def claim(tx: Tx, name: str, *, owner: str, dead: bool = False) -> Lease | None:
 
     dead: the other owner is known to be gone (another boot of the only server), so its time need not run out.
     """
-    row = tx.one(_READ, k_name=name)
     until = _until(tx)
+    row = tx.one(_READ, k_name=name)
     if row is None:
-        tx.run(_ADD, name=name, owner=owner, fence=1, until=until)
-        return Lease(name=name, owner=owner, fence=1, until=until)
+        if tx.run(_ADD, name=name, owner=owner, fence=1, until=until) == 1:
+            return Lease(name=name, owner=owner, fence=1, until=until)
+        # Another made it between the two statements.
+        row = tx.one(_READ, k_name=name)
+        if row is None:
+            raise LookupError(f"lease {name} neither made nor found")
     held = Lease(name=name, owner=cast("str", row[1]), fence=cast("int", row[2]), until=cast("str", row[3]))
     if held.owner not in {owner, ""} and held.until > tx.at and not dead:
         return None

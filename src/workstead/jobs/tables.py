@@ -1,14 +1,14 @@
 """Table of leases."""
 
-from sqlalchemy import BigInteger, Column, Table, Text
+from sqlalchemy import BigInteger, Column, Table
 
-from workstead.kernel.tables import METADATA
+from workstead.kernel.tables import METADATA, TEXT
 
 lease = Table(
     "lease",
     METADATA,
-    Column("name", Text, primary_key=True),
-    Column("owner", Text, nullable=False),  # a boot id; empty while nobody holds it
+    Column("name", TEXT, primary_key=True),
+    Column("owner", TEXT, nullable=False),  # a boot id; empty while nobody holds it
     Column("fence", BigInteger, nullable=False),
-    Column("until", Text, nullable=False),
+    Column("until", TEXT, nullable=False),
 )

@@ -98,12 +98,10 @@ class Effects:
         claimed: list[C] = []
 
         def job(tx: Tx) -> C:
-            made = claim(tx, self._authority(tx, proof, scope))
-            claimed.append(made)
-            return made
+            return claim(tx, self._authority(tx, proof, scope))
 
         try:
-            await self._commit(scope, job, withdrawable=True)
+            await self._commit(scope, job, withdrawable=True, committed=claimed.append)
         except anyio.get_cancelled_exc_class():
             # Cancelled too late to take the claim back: it stands, so its end must stand too.
             if claimed:
@@ -202,14 +200,29 @@ class Effects:
         interrupted: Outcome[R] = Outcome(ended=Ended.INTERRUPTED)
         await self._commit(scope, lambda tx: settle(tx, claimed, interrupted), withdrawable=False)
 
-    async def _commit(self, scope: str, job: Callable[[Tx], S], *, withdrawable: bool) -> S:
+    async def _commit(
+        self,
+        scope: str,
+        job: Callable[[Tx], S],
+        *,
+        withdrawable: bool,
+        committed: Callable[[S], None] | None = None,
+    ) -> S:
         def write(connection: Connection) -> tuple[S, set[str]]:
             tx = Tx(connection, clock=self._clock)
             scopes.lock(tx, scope)
             return job(tx), tx.wakes
 
+        def announce(done: tuple[S, set[str]]) -> None:
+            if committed is not None:
+                committed(done[0])
+            self._wakes.announce(done[1])
+
         value, _ = await self._store.write(
-            write, announce=lambda done: self._wakes.announce(done[1]), withdrawable=withdrawable
+            write,
+            announce=announce,
+            withdrawable=withdrawable,
+            name=getattr(job, "__qualname__", ""),
         )
         return value
 

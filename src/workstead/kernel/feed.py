@@ -1,6 +1,6 @@
 """The feed: ordered rows of what changed, written with the change; and `follow`, the one way to watch it."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -67,17 +67,31 @@ _AFTER = prepared(
 
 
 class Wakes:
-    """Topics in memory that wake whoever waits; a wake is a hint, rows are the truth."""
+    """Topics in memory that wake whoever waits; a wake is a hint, rows are the truth.
+
+    tell: passes on to other servers what was announced here, where there can be any.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, anyio.Event] = {}
+        self.tell: Callable[[set[str]], None] | None = None
 
     def announce(self, scope_ids: set[str]) -> None:
-        """Wake everybody who waits for one of the scopes. On the loop only."""
+        """Wake everybody, here and elsewhere, who waits for one of the scopes. On the loop only."""
+        self.hear(scope_ids)
+        if self.tell is not None and scope_ids:
+            self.tell(scope_ids)
+
+    def hear(self, scope_ids: Iterable[str]) -> None:
+        """Wake everybody here who waits for one of the scopes. On the loop only."""
         for scope_id in scope_ids:
             event = self._waiting.pop(scope_id, None)
             if event is not None:
                 event.set()
+
+    def hear_all(self) -> None:
+        """Wake everybody here: something may have been missed."""
+        self.hear(tuple(self._waiting))
 
     def event(self, scope_id: str) -> anyio.Event:
         """The event that the scope's next announcement sets; take it before reading rows."""
@@ -130,7 +144,7 @@ async def follow(
         events = [wakes.event(scope_id) for scope_id in here]
         rows: list[FeedRow] = []
         for scope_id, seq in here.items():
-            rows += store.read_here(partial(after, scope_id=scope_id, seq=seq))
+            rows += await store.look(partial(after, scope_id=scope_id, seq=seq))
         for row in rows:
             here[row.scope] = row.seq
         if rows:

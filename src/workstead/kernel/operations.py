@@ -205,7 +205,7 @@ class Operations:
             return self._look(connection, proof=proof, admitted=admitted, then=admitted.operation.handler)
 
         if admitted.operation.reach is Reach.KEY:
-            return self._store.read_here(job)
+            return await self._store.look(job)
         return await self._store.read(job)
 
     def _look(
@@ -227,6 +227,9 @@ class Operations:
             gathered = await self._store.read(
                 partial(self._look, proof=proof, admitted=admitted, then=partial(_gather, admitted))
             )
+        elif not self._store.near:
+            # Whoever has no right to write must not hold a lock that others wait for, not even for a moment.
+            await self._store.read(partial(self._look, proof=proof, admitted=admitted, then=_nothing))
 
         def job(connection: Connection) -> _Committed:
             tx = Tx(connection, clock=self._clock, gathered=gathered)
@@ -235,7 +238,9 @@ class Operations:
                 also(tx, answer)
             return _Committed(answer=answer, wakes=tx.wakes)
 
-        committed = await self._store.write(job, announce=lambda done: self._wakes.announce(done.wakes))
+        committed = await self._store.write(
+            job, announce=lambda done: self._wakes.announce(done.wakes), name=admitted.operation.name
+        )
         return committed.answer
 
     def _transact(self, tx: Tx, proof: Proof, admitted: Admitted) -> object:
@@ -285,6 +290,10 @@ def _gather(admitted: Admitted, tx: Tx, caller: Caller, args: Input) -> object:
         return None
     assert admitted.operation.gather is not None
     return admitted.operation.gather(tx, caller, args)
+
+
+def _nothing(tx: Tx, caller: Caller, args: Input) -> None:
+    """Only whether the caller may is asked."""
 
 
 def _missing_scope(args: Input) -> errors.Refusal:

@@ -56,10 +56,15 @@ class Redactor:
     """The projection of one instance: the known shapes, and the exact values of its own secrets."""
 
     def __init__(self, secrets: Iterable[str | bytes] = ()) -> None:
-        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _EXACT_MIN_CHARS}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._forms = tuple(longest_first)
-        self._exact = re.compile("|".join(re.escape(form) for form in longest_first)) if forms else None
+        self._forms: tuple[str, ...] = ()
+        self._exact: re.Pattern[str] | None = None
+        self._know({form for secret in secrets for form in _forms(secret)})
+
+    def learn(self, secret: str | bytes) -> None:
+        """From now on hide one more exact value; one that was replaced stays hidden."""
+        fresh = set(_forms(secret)) - set(self._forms)
+        if any(len(form) >= _EXACT_MIN_CHARS for form in fresh):
+            self._know(fresh | set(self._forms))
 
     def text(self, value: str) -> Redacted:
         """The text without exact secrets, known shapes and assigned secrets."""
@@ -101,6 +106,11 @@ class Redactor:
             if start < end < stop:
                 end = start
         return end
+
+    def _know(self, forms: set[str]) -> None:
+        longest_first = sorted((form for form in forms if len(form) >= _EXACT_MIN_CHARS), key=lambda f: (-len(f), f))
+        self._forms = tuple(longest_first)
+        self._exact = re.compile("|".join(re.escape(form) for form in longest_first)) if longest_first else None
 
     def _text(self, value: str, *, among: Shapes) -> Redacted:
         shown, hidden = self._without_exact(value)

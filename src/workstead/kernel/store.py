@@ -1,4 +1,6 @@
-"""The store: the database file, its one writer thread, its reader threads and prepared statements.
+"""The store: writer and reader threads over one database, the hops to them, and prepared statements.
+
+Which database it is stands in `store_sqlite` and `store_postgresql`; nothing above this module knows.
 
 The only module that may name asyncio: a started write must be waited for however its waiter is cancelled,
 and anyio's own thread hop gives its slot back while the thread still runs when asyncio cancels natively.
@@ -6,19 +8,17 @@ and anyio's own thread hop gives its slot back while the thread still runs when 
 
 import asyncio
 import contextlib
-import os
 import queue
-import sqlite3
-import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import anyio
+import structlog
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
@@ -29,6 +29,7 @@ from workstead.kernel import faults
 T = TypeVar("T")
 Value = str | int | None
 Row = tuple[Value, ...]
+Dialects = Literal["sqlite", "postgresql"]
 
 _DIALECTS: Mapping[str, Dialect] = {
     "sqlite": sqlite.dialect(paramstyle="named"),
@@ -37,8 +38,8 @@ _DIALECTS: Mapping[str, Dialect] = {
 }
 _READERS = 8
 _QUEUED_WRITES = 256
-_BUSY_TIMEOUT_MS = 10_000
-_OUTCOME_UNKNOWN_EXIT = 74
+_LONG_S = 5.0
+_LOG = structlog.get_logger()
 
 
 class Durability(StrEnum):
@@ -72,39 +73,106 @@ def prepared(statement: ClauseElement) -> Prepared:
     return Prepared(**texts)
 
 
+class Cursor(Protocol):
+    """What a driver answers a statement with."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+        ...
+
+    def fetchone(self) -> Row | None:
+        """The next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Row]:
+        """Every row that is left."""
+        ...
+
+
+class Driver(Protocol):
+    """The part of a driver's connection that statements need."""
+
+    def execute(self, text: str, parameters: Mapping[str, Value], /) -> Cursor:
+        """Execute one statement."""
+        ...
+
+
 class Connection:
     """One database connection inside one transaction; rows are tuples in the statement's column order."""
 
-    def __init__(self, raw: sqlite3.Connection) -> None:
+    def __init__(self, raw: Driver, *, dialect: Dialects = "sqlite") -> None:
         self._raw = raw
+        self._dialect = dialect
 
     def run(self, statement: Prepared, /, **parameters: Value) -> int:
         """Execute, and return how many rows were changed."""
-        return self._raw.execute(statement.sqlite, parameters).rowcount
-
-    def run_many(self, statement: Prepared, parameters: list[Mapping[str, Value]]) -> None:
-        """Execute once for each parameter set."""
-        self._raw.executemany(statement.sqlite, parameters)
+        return self._raw.execute(getattr(statement, self._dialect), parameters).rowcount
 
     def one(self, statement: Prepared, /, **parameters: Value) -> Row | None:
         """The first row, or None."""
-        row: Row | None = self._raw.execute(statement.sqlite, parameters).fetchone()
-        return row
+        return self._raw.execute(getattr(statement, self._dialect), parameters).fetchone()
 
     def all(self, statement: Prepared, /, **parameters: Value) -> list[Row]:
         """Every row."""
-        return self._raw.execute(statement.sqlite, parameters).fetchall()
+        return self._raw.execute(getattr(statement, self._dialect), parameters).fetchall()
+
+
+class Session(Protocol):
+    """A connection of one thread, made again when it is lost."""
+
+    def write(self, job: Callable[[Connection], T]) -> T:
+        """Run `job` in one write transaction, and return what it returned once that is committed.
+
+        Raises what the job raised, and Refusal for what the database refuses; then nothing was written.
+        """
+        ...
+
+    def read(self, job: Callable[[Connection], T]) -> T:
+        """Run `job` in one snapshot that cannot write."""
+        ...
+
+    def look(self, job: Callable[[Connection], T]) -> T:
+        """Run `job` so that each of its statements sees the latest commit and cannot write."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+class Database(Protocol):
+    """One of the two databases.
+
+    writers: how many write transactions may run at once. near: whether a key lookup costs less than a hop to a
+    thread, and a transaction that waits for a lock makes nobody else wait longer.
+    """
+
+    @property
+    def writers(self) -> int:
+        """See the class."""
+        ...
+
+    @property
+    def near(self) -> bool:
+        """See the class."""
+        ...
+
+    def session(self, *, read_only: bool) -> Session:
+        """A session of the calling thread."""
+        ...
 
 
 class _Hop(Generic[T]):
     """One job on its way to a thread and back; its end is handled by the loop whether or not anyone waits."""
 
-    def __init__(self, job: Callable[[Connection], T], announce: Callable[[T], None] | None) -> None:
+    def __init__(self, job: Callable[[Connection], T], announce: Callable[[T], None] | None, *, name: str = "") -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = anyio.Event()
         self._announce = announce
         self._future: Future[T] = Future()
         self.job = job
+        self.name = name
 
     def start(self) -> bool:
         """Called in the thread: whether the job is still wanted."""
@@ -151,23 +219,30 @@ class _Hop(Generic[T]):
 
 
 class Store:
-    """The database of an instance: one writer thread with a bounded queue, eight readers, one reader on the loop.
+    """The database of an instance: its writer threads with a bounded queue, eight readers, one reader on the loop.
 
-    path: the SQLite file; it must hold the current schema. durability: what an acknowledged commit means.
+    database: must hold the current schema.
     """
 
-    def __init__(self, path: Path, *, durability: Durability = Durability.FULL) -> None:
-        self._path = path
-        self._durability = durability
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._writes: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
-        self._here = self._open(read_only=True)
-        self._threads = [threading.Thread(target=self._write_loop, name="store-writer", daemon=True)]
+        self._here = database.session(read_only=True)
+        self._threads = [
+            threading.Thread(target=self._write_loop, name=f"store-writer-{n}", daemon=True)
+            for n in range(database.writers)
+        ]
         self._threads += [
             threading.Thread(target=self._read_loop, name=f"store-reader-{n}", daemon=True) for n in range(_READERS)
         ]
         for thread in self._threads:
             thread.start()
+
+    @property
+    def near(self) -> bool:
+        """Whether a key lookup belongs on the loop (see `Database`)."""
+        return self._database.near
 
     async def write(
         self,
@@ -175,17 +250,19 @@ class Store:
         *,
         announce: Callable[[T], None] | None = None,
         withdrawable: bool = True,
+        name: str = "",
     ) -> T:
-        """Run `job` in one write transaction on the writer thread and return what it returned.
+        """Run `job` in one write transaction on a writer thread and return what it returned.
 
+        The job may run again where the database lost its transaction, so it must leave nothing behind but rows.
         announce: called on the loop after the commit, even when the waiter was cancelled. withdrawable: whether a
-        cancelled waiter takes a still queued job back; a settlement never is. Raises `busy` when the queue is full,
-        and whatever `job` raised after the rollback.
+        cancelled waiter takes a still queued job back; a settlement never is. name: says in the log what took long.
+        Raises `busy` when the queue is full, and whatever `job` raised after the rollback.
         """
         if withdrawable and self._writes.qsize() >= _QUEUED_WRITES:
             message = "The database is busy; try the same call again."
             raise errors.busy("writes_busy", message, retry_after_s=1)
-        hop = _Hop(job, announce)
+        hop = _Hop(job, announce, name=name)
         self._writes.put(hop)  # type: ignore[arg-type]  # the queue forgets the result's type, the hop keeps it
         return await hop.wait(withdrawable=withdrawable)
 
@@ -195,96 +272,57 @@ class Store:
         self._reads.put(hop)  # type: ignore[arg-type]  # as above
         return await hop.wait(withdrawable=True)
 
+    async def look(self, job: Callable[[Connection], T]) -> T:
+        """Run a short key lookup where that is cheapest: on the loop's own connection, or on a reader thread."""
+        return self.read_here(job) if self._database.near else await self.read(job)
+
     def read_here(self, job: Callable[[Connection], T]) -> T:
         """Run a short key lookup on the loop's own connection; each statement sees the latest commit."""
-        return job(Connection(self._here))
+        return self._here.look(job)
 
     def close(self) -> None:
         """End the threads after what is queued; call when nothing waits any more."""
         for _ in range(_READERS):
             self._reads.put(None)
-        self._writes.put(None)
+        for _ in range(self._database.writers):
+            self._writes.put(None)
         for thread in self._threads:
             thread.join()
         self._here.close()
 
-    def _open(self, *, read_only: bool = False) -> sqlite3.Connection:
-        raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, cached_statements=256)
-        raw.execute(f"PRAGMA busy_timeout={_BUSY_TIMEOUT_MS}")
-        raw.execute("PRAGMA journal_mode=WAL")
-        raw.execute(f"PRAGMA synchronous={self._durability.value.upper()}")
-        raw.execute("PRAGMA foreign_keys=ON")
-        # A read that writes would have neither lock nor receipt: it fails instead.
-        raw.execute(f"PRAGMA query_only={'ON' if read_only else 'OFF'}")
-        return raw
-
     def _write_loop(self) -> None:
-        raw = self._open()
+        session = self._database.session(read_only=False)
         while (hop := self._writes.get()) is not None:
             if not hop.start():
                 continue
             try:
-                raw.execute("BEGIN IMMEDIATE")
-                value = hop.job(Connection(raw))
+                value = _timed(session, hop)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
-                _roll_back(raw)
-                hop.failed(_translated(error))
-                continue
-            _commit_or_end(raw)
-            hop.done(value)
-        raw.close()
+                hop.failed(error)
+            else:
+                hop.done(value)
+        session.close()
 
     def _read_loop(self) -> None:
-        raw = self._open(read_only=True)
+        session = self._database.session(read_only=True)
         while (hop := self._reads.get()) is not None:
             if not hop.start():
                 continue
             try:
-                raw.execute("BEGIN DEFERRED")
-                value = hop.job(Connection(raw))
-                raw.execute("COMMIT")
+                value = session.read(hop.job)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
-                _roll_back(raw)
-                hop.failed(_translated(error))
-                continue
-            hop.done(value)
-        raw.close()
+                hop.failed(error)
+            else:
+                hop.done(value)
+        session.close()
 
 
-def _translated(error: BaseException) -> BaseException:
-    """What the machine refuses, as a refusal; everything else as it is."""
-    if not isinstance(error, sqlite3.OperationalError):
-        return error
-    match error.sqlite_errorcode & 0xFF:
-        case sqlite3.SQLITE_BUSY:
-            message = "Another process holds the database; try the same call again."
-            return errors.busy("database_locked", message, retry_after_s=1)
-        case sqlite3.SQLITE_FULL:
-            return errors.unavailable("disk_full", "The disk is full; nothing was written. Free some space first.")
-        case _:
-            return error
-
-
-def _roll_back(raw: sqlite3.Connection) -> None:
-    if not raw.in_transaction:
-        return
+def _timed(session: Session, hop: _Hop[T]) -> T:
+    """Write, and say in the log what took long."""
+    began_s = time.monotonic()
     try:
-        raw.execute("ROLLBACK")
-    except sqlite3.Error as error:
-        # A thread that ended here would leave every later call waiting for ever.
-        _end_process("a transaction could not be rolled back", error)
-
-
-def _commit_or_end(raw: sqlite3.Connection) -> None:
-    try:
-        raw.execute("COMMIT")
-    except sqlite3.Error as error:
-        # What was written is unknown: the next start reads the truth (architecture, "Errors").
-        _end_process("the outcome of a commit is unknown", error)
-
-
-def _end_process(what: str, error: sqlite3.Error) -> NoReturn:
-    code = getattr(error, "sqlite_errorname", type(error).__name__)
-    print(f"workstead: {what} ({code}); start again", file=sys.stderr)  # noqa: T201 - the log may be what fails
-    sys.stderr.flush()
-    os._exit(_OUTCOME_UNKNOWN_EXIT)
+        return session.write(hop.job)
+    finally:
+        took_s = time.monotonic() - began_s
+        if took_s > _LONG_S:
+            _LOG.warning("a transaction took long", operation=hop.name, took_ms=round(took_s * 1000))

@@ -25,6 +25,14 @@ class _Upgrade(Protocol):
         ...
 
 
+class _Postgresql(Protocol):
+    """The face of the module that loads the driver."""
+
+    def prepare(self, address: str) -> None:
+        """Bring the database to the newest schema."""
+        ...
+
+
 def prepare(path: Path) -> None:
     """Bring the database file to the newest schema; a missing file is made, each revision is one transaction.
 
@@ -38,11 +46,17 @@ def prepare(path: Path) -> None:
     module.upgrade(path, was=was)
 
 
-def newer(path: Path, revision: str) -> errors.Refusal:
+def prepare_postgresql(address: str) -> None:
+    """Bring a PostgreSQL database to the newest schema; see `schema_postgresql.prepare`, which loads the driver."""
+    module = cast("_Postgresql", importlib.import_module("workstead.migrations.schema_postgresql"))
+    module.prepare(address)
+
+
+def newer(which: str, revision: str) -> errors.Refusal:
     """The refusal of a revision that this release does not know."""
     return errors.conflict(
         "schema_newer",
-        f"The database {path} has schema {revision}, which this release (schema {NEWEST}) does not know. Start the "
+        f"The database {which} has schema {revision}, which this release (schema {NEWEST}) does not know. Start the "
         "release that wrote it or a later one, or restore a backup that was made before that upgrade.",
         found=revision,
         newest=NEWEST,

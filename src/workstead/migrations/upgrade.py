@@ -1,5 +1,6 @@
 """The part of the schema that knows Alembic; loaded by `schema.prepare` only when a revision must be applied."""
 
+import importlib
 import sqlite3
 from pathlib import Path
 
@@ -7,12 +8,13 @@ from alembic.config import Config
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
-from sqlalchemy import Connection, StaticPool, create_engine
+from sqlalchemy import Connection, StaticPool, create_engine, text
 
 from workstead.kernel import faults
 from workstead.migrations import schema
 
 _BUSY_TIMEOUT_MS = 10_000
+_LOCK_KEY = 0x576F726B7374656
 
 
 def scripts() -> ScriptDirectory:
@@ -28,7 +30,7 @@ def upgrade(path: Path, *, was: str | None) -> None:
     found = scripts()
     known = [script.revision for script in found.walk_revisions()]
     if was is not None and was not in known:
-        raise schema.newer(path, was)
+        raise schema.newer(str(path), was)
     waiting = list(found.iterate_revisions("head", was or "base"))[::-1]
     raw = _open(path)
     engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
@@ -39,6 +41,29 @@ def upgrade(path: Path, *, was: str | None) -> None:
     finally:
         engine.dispose()
         raw.close()
+
+
+def upgrade_postgresql(address: str) -> None:
+    """Apply every missing revision in one transaction that only one process can be in; raises `schema_newer`."""
+    found = scripts()
+    raw = importlib.import_module("workstead.kernel.store_postgresql").connect(address)
+    raw.autocommit = False
+    engine = create_engine("postgresql+psycopg://", creator=lambda: raw, poolclass=StaticPool)
+    try:
+        with engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+            context = MigrationContext.configure(connection)
+            # Another process, which started at the same time, may have been faster.
+            was = context.get_current_revision()
+            if was is not None and was not in {script.revision for script in found.walk_revisions()}:
+                raise schema.newer("of the database_url setting", was)
+            for script in list(found.iterate_revisions("head", was or "base"))[::-1]:
+                with Operations.context(context):
+                    script.module.upgrade()
+                faults.point("migration.half")
+                context.stamp(found, script.revision)
+    finally:
+        engine.dispose()
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -1,12 +1,13 @@
-"""Which transport a project's provider gets: practice plays the script beside the project's files."""
+"""Which transport a project's route gets: practice plays the script beside the project's files."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from workstead import errors
-from workstead.agents.models import practice_script, transports
+from workstead.agents.models import practice_script, routing, transports
 from workstead.agents.models.practice_script import Script
 from workstead.agents.models.shape import Transport
-from workstead.work.workflow.graph import Provider, ProviderKind
+from workstead.work.workflow.graph import Provider, Route
 from workstead.workspace.files import Folder
 
 SCRIPT = "practice.yaml"
@@ -14,11 +15,16 @@ SCRIPT = "practice.yaml"
 _LIMIT_BYTES = 1_048_576
 
 
-def transport_of(provider: Provider, folder: Path, *, pace_ms: int = 0) -> Transport:
-    """The way to ask a provider for one project. Raises what `transports.transport_for` and a broken script raise."""
-    script = _script(folder) if provider.kind is ProviderKind.PRACTICE else None
-    means = transports.Means(script=script, pace_ms=pace_ms)
-    return transports.transport_for(provider, provider.models[0], means=means)
+def transport_of(
+    route: Route, providers: Mapping[str, Provider], folder: Path, *, means: routing.Means, pace_ms: int = 0
+) -> Transport:
+    """The way to ask what a route of a project names.
+
+    Raises what `transports.transport_for` and a broken script raise.
+    """
+    script = _script(folder) if transports.needs_script(route, providers) else None
+    made = transports.Means(routing=means, script=script, pace_ms=pace_ms)
+    return transports.transport_for(route, providers, means=made)
 
 
 def _script(folder: Path) -> Script | None:

@@ -31,12 +31,12 @@ from workstead.workspace.processes import Processes
 _log = structlog.get_logger()
 _POLL_S = 2.0
 
-TransportOf = Callable[[Provider, Path], Transport]
+TransportOf = Callable[[Route, Mapping[str, Provider], Path], Transport]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Supervisor:
-    """Works on runs. owner: this start of the server, in leases. transport_of: builds the way a provider is asked."""
+    """Works on runs. owner: this start of the server, in leases. transport_of: builds the way a route is asked."""
 
     effects: Effects
     operations: Operations
@@ -129,10 +129,9 @@ class Supervisor:
     def _transport(
         self, made: dict[str, Transport], providers: Mapping[str, Provider], route: Route, folder: Path
     ) -> Transport:
-        name = route.candidates[0].provider
-        if name not in made:
-            made[name] = self.transport_of(providers[name], folder)
-        return made[name]
+        if route.name not in made:
+            made[route.name] = self.transport_of(route, providers, folder)
+        return made[route.name]
 
     async def _contained(self, project: Project, run: Run) -> bool:
         """Settle and end a run that broke; False when even that is refused, as by a full disk."""

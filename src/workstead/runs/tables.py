@@ -1,25 +1,25 @@
 """Tables of runs: runs, activations of cards inside them, the nodes they visit."""
 
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text, text
+from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, text
 
-from workstead.kernel.tables import METADATA
+from workstead.kernel.tables import METADATA, TEXT
 
 run = Table(
     "run",
     METADATA,
-    Column("id", Text, primary_key=True),
-    Column("project_id", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("wanted", Text, nullable=False),
-    Column("person_id", Text, nullable=False),
-    Column("person", Text, nullable=False),
-    Column("configuration", Text, nullable=False),  # the digest that is pinned for this run
+    Column("id", TEXT, primary_key=True),
+    Column("project_id", TEXT, nullable=False),
+    Column("state", TEXT, nullable=False),
+    Column("wanted", TEXT, nullable=False),
+    Column("person_id", TEXT, nullable=False),
+    Column("person", TEXT, nullable=False),
+    Column("configuration", TEXT, nullable=False),  # the digest that is pinned for this run
     Column("fence", BigInteger, nullable=False),  # of the lease under which it is worked on; 0 before
-    Column("created_at", Text, nullable=False),
-    Column("ended_at", Text),
-    Column("ending", Text),
-    Column("reason", Text),
-    Column("notice", Text),  # what a person should know about how it started
+    Column("created_at", TEXT, nullable=False),
+    Column("ended_at", TEXT),
+    Column("ending", TEXT),
+    Column("reason", TEXT),
+    Column("notice", TEXT),  # what a person should know about how it started
     Index("run_project", "project_id", "id"),
     # One live run per project, whatever the code does.
     Index(
@@ -34,16 +34,16 @@ run = Table(
 activation = Table(
     "activation",
     METADATA,
-    Column("id", Text, primary_key=True),
-    Column("run_id", Text, nullable=False),
-    Column("project_id", Text, nullable=False),
-    Column("card_id", Text, nullable=False),
-    Column("parent_id", Text),  # the activation whose agent started it
-    Column("entry", Text, nullable=False),
-    Column("direction", Text),  # what the parent's agent said, byte for byte
-    Column("opened_at", Text, nullable=False),
-    Column("closed_at", Text),
-    Column("ending", Text),
+    Column("id", TEXT, primary_key=True),
+    Column("run_id", TEXT, nullable=False),
+    Column("project_id", TEXT, nullable=False),
+    Column("card_id", TEXT, nullable=False),
+    Column("parent_id", TEXT),  # the activation whose agent started it
+    Column("entry", TEXT, nullable=False),
+    Column("direction", TEXT),  # what the parent's agent said, byte for byte
+    Column("opened_at", TEXT, nullable=False),
+    Column("closed_at", TEXT),
+    Column("ending", TEXT),
     Index("activation_card", "project_id", "card_id", "id"),
     Index("activation_run", "run_id", "closed_at"),
 )
@@ -51,21 +51,21 @@ activation = Table(
 node_visit = Table(
     "node_visit",
     METADATA,
-    Column("activation_id", Text, nullable=False),
+    Column("activation_id", TEXT, nullable=False),
     Column("ordinal", BigInteger, nullable=False),
-    Column("node", Text, nullable=False),
-    Column("executor", Text, nullable=False),
-    Column("entered_at", Text, nullable=False),
+    Column("node", TEXT, nullable=False),
+    Column("executor", TEXT, nullable=False),
+    Column("entered_at", TEXT, nullable=False),
     PrimaryKeyConstraint("activation_id", "ordinal"),
 )
 
 node_result = Table(
     "node_result",
     METADATA,
-    Column("activation_id", Text, nullable=False),
+    Column("activation_id", TEXT, nullable=False),
     Column("ordinal", BigInteger, nullable=False),
-    Column("outcome", Text, nullable=False),
-    Column("summary", Text, nullable=False),
-    Column("at", Text, nullable=False),
+    Column("outcome", TEXT, nullable=False),
+    Column("summary", TEXT, nullable=False),
+    Column("at", TEXT, nullable=False),
     PrimaryKeyConstraint("activation_id", "ordinal"),
 )

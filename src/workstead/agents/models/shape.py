@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from workstead.kernel.canonical import Json
+from workstead.work.workflow.graph import Candidate
 
 
 class Role(StrEnum):
@@ -79,33 +80,49 @@ class Child:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One model call. instructions: the agent's standing text. messages: history, then what is prepared now."""
+    """One model call. instructions: the agent's standing text. messages: history, then what is prepared now.
+
+    temperature: None leaves it to the provider. pinned: ask only this candidate, for a refused request's one retry.
+    """
 
     model: str
     instructions: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...]
     max_tokens: int
-    temperature: float
+    temperature: float | None
     situation: Situation
+    pinned: Candidate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; None where it said nothing."""
+    """Tokens as the provider counted them; None where it said nothing. cached_tokens: those of the input it kept."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What went over the wire: to whom, the exact bytes by digest and size, and how many attempts were made in all."""
+
+    candidate: Candidate
+    digest: str
+    size_bytes: int
+    attempts: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A complete answer: nothing is one before its end mark has been seen."""
+    """A complete answer: nothing is one before its end mark has been seen. sent: None where nothing was sent."""
 
     text: str
     calls: tuple[Call, ...] = ()
     finish: Finish = Finish.STOP
     usage: Usage = field(default_factory=Usage)
+    sent: Sent | None = None
 
 
 class NoTurn(Exception):  # noqa: N818 - not an error of the program: the script has nothing to say
@@ -116,5 +133,5 @@ class Transport(Protocol):
     """How a provider is asked. Two stand behind it: practice, and the wires of real providers."""
 
     async def complete(self, request: Request) -> Answer:
-        """The whole answer; raises NoTurn, or whatever its failure class is."""
+        """The whole answer; raises NoTurn, or a ModelError (`agents.models.failures`)."""
         ...

@@ -17,6 +17,7 @@ from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk
 from workstead.doors.web.pages import (
+    assistants,
     cards,
     conversations,
     events,
@@ -41,6 +42,10 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/sign-in", sign_in.show),
     ("POST", "/sign-in", sign_in.spend),
     ("POST", "/sign-out", sign_in.leave),
+    ("GET", "/mcp", assistants.connect),
+    ("GET", "/assistants", assistants.show),
+    ("POST", "/assistants", assistants.create),
+    ("POST", "/assistants/{assistant}/revoke", assistants.revoke),
     ("GET", "/projects/{slug}", projects.show),
     ("GET", "/projects/{slug}/configuration", settings.show),
     ("POST", "/projects/{slug}/configuration", settings.trust),

@@ -17,6 +17,7 @@ def upgrade() -> None:
     _kernel_scope()
     _kernel_feed()
     _accounts_person()
+    _accounts_assistant()
     _accounts_agent_grant()
     _work_card()
     _work_configuration()
@@ -145,6 +146,15 @@ def _accounts_person() -> None:
         PrimaryKeyConstraint("digest"),
     )
     op.create_table(
+        "secret",
+        _text("name"),
+        _text("nonce"),
+        _text("ciphertext"),
+        _text("set_at"),
+        _text("set_by"),
+        PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
         "project",
         _text("id"),
         _unique_text("slug"),
@@ -161,6 +171,31 @@ def _accounts_person() -> None:
         _text("role"),
         _text("at"),
         PrimaryKeyConstraint("project_id", "person_id"),
+    )
+
+
+def _accounts_assistant() -> None:
+    op.create_table(
+        "assistant",
+        _text("id"),
+        _unique_text("digest"),
+        _text("owner_id"),
+        _text("name"),
+        _text("permissions"),
+        _optional_text("projects"),
+        _optional_text("operations"),
+        _text("created_at"),
+        PrimaryKeyConstraint("id"),
+        Index("assistant_owner", "owner_id", "created_at"),
+    )
+    op.create_table(
+        "assistant_use",
+        _text("assistant_id"),
+        _text("operation"),
+        _text("code"),
+        _number("calls"),
+        _text("last_at"),
+        PrimaryKeyConstraint("assistant_id", "operation", "code"),
     )
 
 
@@ -307,6 +342,12 @@ def _agents_exchange_end() -> None:
         _optional_text("failure"),
         _optional_number("input_tokens"),
         _optional_number("output_tokens"),
+        _optional_number("cached_tokens"),
+        _optional_text("provider"),
+        _optional_text("model"),
+        _optional_text("sent_digest"),
+        _optional_number("sent_bytes"),
+        _optional_number("attempts"),
         _text("at"),
         PrimaryKeyConstraint("exchange_id"),
     )
@@ -416,16 +457,20 @@ def _runs_node_result() -> None:
     )
 
 
+# Bytes decide how text is compared and ordered, whatever language a server was set up for.
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+
+
 def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False)
+    return Column(name, _TEXT, nullable=False)
 
 
 def _optional_text(name: str) -> Column[str]:
-    return Column(name, Text)
+    return Column(name, _TEXT)
 
 
 def _unique_text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False, unique=True)
+    return Column(name, _TEXT, nullable=False, unique=True)
 
 
 def _number(name: str) -> Column[int]:

@@ -161,11 +161,14 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """What an agent's calls use. candidates: in the order to try, equivalents and failover included."""
+    """What an agent's calls use. candidates: in the order to try, equivalents and failover included.
+
+    temperature: None leaves it to the provider; some models take none.
+    """
 
     name: str
     candidates: tuple[Candidate, ...]
-    temperature: float
+    temperature: float | None
     max_tokens: int
 
 

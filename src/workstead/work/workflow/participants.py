@@ -253,7 +253,7 @@ def _route(name: str, at: At, *, order: _Order, providers: Mapping[str, graph.Pr
     return graph.Route(
         name=name,
         candidates=candidates,
-        temperature=fields["temperature"].number(minimum=0, maximum=2) if "temperature" in fields else 0.2,
+        temperature=fields["temperature"].number(minimum=0, maximum=2) if "temperature" in fields else None,
         max_tokens=tokens,
     )
 

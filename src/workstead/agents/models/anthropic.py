@@ -1,0 +1,152 @@
+"""Anthropic Messages: content blocks, results inside the user's turn, pings that mean nothing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from workstead.agents.models import fields, pairing
+from workstead.agents.models.events import (
+    Alive,
+    CallPart,
+    Counted,
+    Done,
+    Errored,
+    MalformedAnswerError,
+    ModelEvent,
+    Refused,
+    Stopped,
+    Text,
+)
+from workstead.agents.models.shape import Finish, Message, Request, Role, Usage
+from workstead.agents.models.sse import Event
+from workstead.agents.models.wire import Wire
+from workstead.kernel.canonical import Json
+
+_VERSION = "2023-06-01"
+_FINISHES = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "tool_use": Finish.CALLS,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+}
+
+
+def headers(key: str | None) -> Mapping[str, str]:
+    """The version of the protocol, and the key."""
+    own = {"anthropic-version": _VERSION}
+    return own if key is None else {**own, "x-api-key": key}
+
+
+def body(request: Request, model: str, _base_url: str) -> Mapping[str, Json]:
+    """What is sent to one model. The instructions and the tools before them are marked as worth keeping there."""
+    whole: dict[str, Json] = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "messages": list(_turns(pairing.paired(request.messages))),
+        "stream": True,
+    }
+    if request.instructions:
+        kept: Json = {"type": "ephemeral"}
+        whole["system"] = [{"type": "text", "text": request.instructions, "cache_control": kept}]
+    if request.temperature is not None:
+        whole["temperature"] = min(request.temperature, 1.0)
+    if request.tools:
+        whole["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in request.tools
+        ]
+    return whole
+
+
+class _Reader:
+    """One stream; complete with `message_stop` after a stop reason."""
+
+    def __call__(self, event: Event) -> Iterator[ModelEvent]:
+        """The events in one."""
+        data = fields.parsed(event.data)
+        match fields.text(data, "type") or event.name:
+            case "message_start":
+                yield Counted(usage=_usage(fields.sub(fields.sub(data, "message"), "usage")))
+            case "content_block_start":
+                yield from _begun(data)
+            case "content_block_delta":
+                yield from _grown(data)
+            case "message_delta":
+                yield Counted(usage=_usage(fields.sub(data, "usage")))
+                yield from _stopped(fields.text(fields.sub(data, "delta"), "stop_reason"))
+            case "message_stop":
+                yield Done()
+            case "error":
+                yield Errored(error=data.get("error"))
+            case _:
+                yield Alive()
+
+
+def _begun(data: dict[str, Json]) -> Iterator[ModelEvent]:
+    block = fields.sub(data, "content_block")
+    if block.get("type") == "tool_use":
+        yield CallPart(key=_index(data), id=fields.text(block, "id"), name=fields.text(block, "name"))
+    else:
+        yield Text(text=fields.text(block, "text") or "")
+
+
+def _grown(data: dict[str, Json]) -> Iterator[ModelEvent]:
+    delta = fields.sub(data, "delta")
+    match delta.get("type"):
+        case "text_delta":
+            yield Text(text=fields.piece(delta, "text"))
+        case "input_json_delta":
+            yield CallPart(key=_index(data), arguments=fields.piece(delta, "partial_json"))
+        case _:
+            # Thinking, its signature, citations: progress without text.
+            yield Text()
+
+
+def _stopped(reason: str | None) -> Iterator[ModelEvent]:
+    if reason == "refusal":
+        yield Refused()
+    elif reason is not None:
+        yield Stopped(finish=_FINISHES.get(reason, Finish.STOP))
+
+
+def _index(data: dict[str, Json]) -> str:
+    index = fields.count(data, "index")
+    if index is None:
+        raise MalformedAnswerError("A block of the answer has no number.")
+    return str(index)
+
+
+def _turns(messages: Sequence[Message]) -> Iterator[dict[str, Json]]:
+    """Messages with those of one side joined: results and what a person says after them are one turn."""
+    side, blocks = "", list[Json]()
+    for message in messages:
+        speaks = "assistant" if message.role is Role.ASSISTANT else "user"
+        if speaks != side and blocks:
+            yield {"role": side, "content": blocks}
+            blocks = []
+        side = speaks
+        blocks += _blocks(message)
+    if blocks:
+        yield {"role": side, "content": blocks}
+
+
+def _blocks(message: Message) -> Iterator[Json]:
+    if message.role is Role.TOOL:
+        yield {"type": "tool_result", "tool_use_id": message.call_id, "content": message.text}
+        return
+    if message.text.strip():
+        # A text of the model that ends in white space is refused at the end of a request.
+        text = message.text.rstrip() if message.role is Role.ASSISTANT else message.text
+        yield {"type": "text", "text": text}
+    for call in message.calls:
+        yield {"type": "tool_use", "id": call.id, "name": call.name, "input": pairing.arguments(call)}
+
+
+def _usage(usage: Json) -> Usage:
+    return Usage(
+        input_tokens=fields.count(usage, "input_tokens"),
+        output_tokens=fields.count(usage, "output_tokens"),
+        cached_tokens=fields.count(usage, "cache_read_input_tokens"),
+    )
+
+
+WIRE = Wire(path="/messages", version="/v1", headers=headers, body=body, reader=_Reader)

@@ -1,0 +1,94 @@
+"""How a model's failure ends a task: content policy pins one retry, keys wait for a person, the rest has failed."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from agents import desk
+from support import instance
+from workstead.agents import task
+from workstead.agents.conversations import Row
+from workstead.agents.models import failures
+from workstead.agents.models.failures import ModelError
+from workstead.agents.models.shape import Sent
+from workstead.kernel.canonical import Json
+from workstead.kernel.store import Prepared
+from workstead.work.workflow.graph import Candidate
+
+WHO = Candidate(provider="second", model="m2")
+SENT = Sent(candidate=WHO, digest="d" * 64, size_bytes=1234, attempts=2)
+_ENDS = Prepared(
+    sqlite="SELECT failure, exchange_end.provider, exchange_end.model, sent_digest, sent_bytes, attempts, "
+    "exchange.provider, exchange.model FROM exchange_end JOIN exchange ON exchange.id = exchange_id "
+    "ORDER BY exchange_id",
+    postgresql="",
+)
+
+KINDS: list[type[ModelError]] = [*dict.fromkeys(failures.ERRORS.values()), failures.RequestTooLargeError]
+
+
+def refused() -> ModelError:
+    return failures.ContentPolicyError("m2 of second: refused.", sent=SENT)
+
+
+def notices(rows: tuple[Row, ...]) -> list[str]:
+    texts = [cast("dict[str, Json]", row.content).get("text") for row in rows]
+    return [text for text in texts if isinstance(text, str) and "content policy" in text]
+
+
+@pytest.mark.covers("W16")
+async def test_a_refused_request_is_made_once_more_by_the_same_candidate_with_a_notice(tmp_path: Path) -> None:
+    """W16: one safety-respecting retry; then the work goes on over the whole route."""
+    with desk.opened(tmp_path) as place:
+        model = desk.Model(answers=[refused(), desk.calls("a"), desk.ends()])
+        end = await place.turns(model, desk.tool("a")).run()
+        rows = place.rows()
+    assert end == desk.ACCEPTED
+    assert [asked.pinned for asked in model.asked] == [None, WHO, None]
+    assert notices(rows) == [text for text in notices(rows) if "otherwise decline again" in text]
+    assert len(notices(rows)) == 1
+    assert model.asked[1].messages[-1].text == notices(rows)[0]
+
+
+@pytest.mark.covers("W16")
+async def test_a_second_refusal_blocks_the_card_and_no_third_request_is_made(tmp_path: Path) -> None:
+    """W16: then BLOCKED with a marker in the conversation; each call's end says who refused and what was sent."""
+    with desk.opened(tmp_path) as place:
+        model = desk.Model(answers=[refused(), refused()])
+        end = await place.turns(model).run()
+        rows = place.rows()
+        with instance.transaction(place.instance.path) as tx:
+            ends = tx.all(_ENDS)
+    assert isinstance(end, task.Blocked)
+    assert "refused this step again" in end.reason
+    assert len(notices(rows)) == 2
+    wire = ("second", "m2", "d" * 64, 1234, 2)
+    assert [row[:6] for row in ends] == [("ContentPolicyError", *wire)] * 2
+    assert ends[1][6:] == ("second", "m2")
+
+
+@pytest.mark.covers("W15")
+@pytest.mark.parametrize("error", [failures.KeyMissingError("no key"), failures.KeyRefusedError("bad key", sent=SENT)])
+async def test_what_a_person_must_do_blocks_the_card(tmp_path: Path, error: ModelError) -> None:
+    """A key that is missing or revoked heals by no retry."""
+    with desk.opened(tmp_path) as place:
+        end = await place.turns(desk.Model(answers=[error])).run()
+    assert end == task.Blocked(reason=error.message)
+
+
+@pytest.mark.covers("W15")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_every_failure_is_recorded_under_its_name_and_tells_its_sentence(
+    tmp_path: Path, kind: type[ModelError]
+) -> None:
+    """The exchange's end has the class, the card has the sentence."""
+    with desk.opened(tmp_path) as place:
+        end = await place.turns(desk.Model(answers=[kind("why", sent=SENT)] * 2)).run()
+        with instance.transaction(place.instance.path) as tx:
+            ends = tx.all(_ENDS)
+    assert {row[0] for row in ends} == {kind.__name__}
+    expected = task.Blocked if kind in failures.WAITS_FOR_A_PERSON else task.Failed
+    assert type(end) is expected
+    if kind is not failures.ContentPolicyError:
+        assert end.reason == "why"
