@@ -83,7 +83,7 @@ def test_doctor_says_which_isolation_was_reached(up: Running) -> None:
     assert "isolation floor" in server.cli(up.data, "doctor").stdout
 
 
-@pytest.mark.covers("K18")
+@pytest.mark.covers("K09")
 def test_a_secret_is_set_from_standard_input_listed_without_its_value_and_forgotten(up: Running) -> None:
     """docs/models.md: never an argument, never shown again."""
     value = "sk-of-the-garden-0123456789"
@@ -232,3 +232,29 @@ def test_a_run_that_ends_blocked_exits_with_four(tmp_path: Path) -> None:
         server.cli(found.data, "init", str(folder), "--objective", "Anything.")
         done = server.cli(found.data, "run", "empty")
     assert done.returncode == Exit.RUN_NOT_DONE, done.stdout + done.stderr
+
+
+@pytest.mark.covers("D02", "D08")
+def test_an_assistant_is_made_listed_and_revoked(up: Running) -> None:
+    """Its token is printed once; a set-up is printed with it."""
+    made = server.cli(up.data, "assistants", "create", "Claude", "--allow", "projects:read", "--project", "garden")
+    assert made.returncode == Exit.DONE, made.stderr
+    token = made.stdout.splitlines()[0]
+    assert token.startswith("ws_ast_")
+    told = server.cli(up.data, "connect", "claude-code", "--token", token)
+    assert f'{up.origin}/mcp --header "Authorization: Bearer {token}"' in told.stdout
+    listed = server.cli(up.data, "assistants", "list")
+    assert "Claude: until" in listed.stdout
+    assert token not in listed.stdout
+    assert server.cli(up.data, "assistants", "revoke", "Claude").returncode == Exit.DONE
+    again = server.cli(up.data, "assistants", "revoke", "Claude")
+    assert (again.returncode, "no assistant" in again.stderr) == (Exit.REFUSED, True)
+
+
+@pytest.mark.covers("D02")
+def test_an_assistant_needs_its_projects_named(up: Running) -> None:
+    """Nothing is chosen for anybody."""
+    refused = server.cli(up.data, "assistants", "create", "None", "--allow", "projects:read")
+    assert refused.returncode == Exit.REFUSED
+    assert "Name the projects" in refused.stderr
+    assert server.cli(up.data, "connect", "nothing").returncode == Exit.REFUSED

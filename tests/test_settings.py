@@ -36,6 +36,8 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         durability="full",
         database_url=None,
         practice_pace_ms=0,
+        assistant_calls_per_minute=1200,
+        address_calls_per_minute=6000,
     )
 
 
@@ -78,6 +80,8 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         durability = "normal"
         database_url = "postgresql://ada:geheim@db.example/garden"
         practice_pace_ms = 5
+        assistant_calls_per_minute = 6
+        address_calls_per_minute = 7
         """,
     )
     assert loaded == settings.Settings(
@@ -92,6 +96,8 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         durability="normal",
         database_url="postgresql://ada:geheim@db.example/garden",
         practice_pace_ms=5,
+        assistant_calls_per_minute=6,
+        address_calls_per_minute=7,
     )
 
 

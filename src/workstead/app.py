@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import errno
 import os
 import pwd
 import shlex
@@ -12,7 +11,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -22,18 +21,24 @@ from urllib.parse import unquote, urlsplit
 
 import anyio
 import structlog
-import uvicorn
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import authority, first_start, keys, projects, secret_operations, secrets
+from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
 from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
 from workstead.accounts.secrets import Safe
+from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
-from workstead.doors.control import Control
+from workstead.doors.control import Control, Procedure
+from workstead.doors.http import Front, Guard
+from workstead.doors.listening import PageServer, listen
+from workstead.doors.mcp import endpoint
+from workstead.doors.mcp.endpoint import Endpoint
+from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
+from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
@@ -42,7 +47,7 @@ from workstead.kernel.access import Agent, Caller, ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import AnyOperation, Operations
+from workstead.kernel.operations import AnyOperation, Door, Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
@@ -84,6 +89,8 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
+    front: Front
+    uses: Uses
     supervisor: Supervisor
     watch: Watch
     client: Client
@@ -102,9 +109,9 @@ class App:
 
 @dataclass(frozen=True, kw_only=True)
 class _Ground:
-    """What stands before the parts are made: what can refuse a start."""
+    """What everything stands on, taken before any part is built."""
 
-    chosen: Settings
+    settings: Settings
     clock: Clock
     facts: ServerFacts
     lock: instance.Lock
@@ -126,7 +133,7 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
     with contextlib.ExitStack() as undo:
         lock = instance.take_lock(folder)
         undo.callback(lock.release)
-        listening = _listen(chosen.host, chosen.port)
+        listening = listen(chosen.host, chosen.port)
         undo.callback(listening.close)
         facts = ServerFacts(
             boot_id=clock.new_id(),
@@ -141,25 +148,24 @@ def build(chosen: Settings, *, clock: Clock | None = None, redactor: Redactor | 
         undo.callback(lambda: hold.release() if hold is not None else None)
         store = Store(_database(chosen, folder))
         undo.callback(store.close)
-        app = _assemble(
-            _Ground(
-                chosen=chosen,
-                clock=clock,
-                facts=facts,
-                lock=lock,
-                listening=listening,
-                store=store,
-                hold=hold,
-                redactor=redactor,
-            )
+        ground = _Ground(
+            settings=chosen,
+            clock=clock,
+            facts=facts,
+            lock=lock,
+            listening=listening,
+            store=store,
+            hold=hold,
+            redactor=redactor,
         )
+        app = _assemble(ground)
         undo.pop_all()
     return app
 
 
 async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[None]] | None = None) -> None:
     """Serve until `stop` is set, then end everything and close the app. started: awaited once pages can be reached."""
-    server = _Server(app.web)
+    server = PageServer(app.front)
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         await app.effects.settle(scopes.INSTANCE, partial(first_start.seed, operator_name=name))
@@ -171,8 +177,11 @@ async def serve(app: App, *, stop: anyio.Event, started: Callable[[], Awaitable[
             group.start_soon(_stop, stop, app, server)
             group.start_soon(_when_up, server, started)
             await server.serve(sockets=[app.listening])
+            await _write_uses(app.effects, app.uses)
             group.cancel_scope.cancel()
     finally:
+        with anyio.CancelScope(shield=True):
+            await app.client.aclose()
         app.close()
 
 
@@ -191,26 +200,39 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
+def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of."""
+    table: tuple[AnyOperation, ...] = (
+        *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
+        *assistant_operations.operations(lambda: _offered(table)),
+        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
+        *run_operations.OPERATIONS,
+    )
+    return table
+
+
 def _assemble(ground: _Ground) -> App:
-    chosen, clock, facts, store, redactor = ground.chosen, ground.clock, ground.facts, ground.store, ground.redactor
-    wakes, client = Wakes(), Client()
+    chosen, clock, facts = ground.settings, ground.clock, ground.facts
+    store, redactor = ground.store, ground.redactor
+    wakes = Wakes()
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    operations = Operations(_table(chosen), store=store, authority=authority.read, wakes=wakes, clock=clock)
+    table = operations_table(data_folder=chosen.data_folder.resolve())
+    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
+    client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
+    means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
+    transport_of = partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        transport_of=partial(
-            playing.transport_of,
-            means=_asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor),
-            pace_ms=chosen.practice_pace_ms,
-        ),
+        transport_of=transport_of,
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     control = Control(
@@ -219,12 +241,11 @@ def _assemble(ground: _Ground) -> App:
         facts=facts,
         redactor=redactor,
         doctor=partial(_doctor, launcher, chosen),
-        procedures={
-            "initialise": partial(setup.initialise, operations),
-            "set_secret": partial(secrets.put_sealed, operations, safe),
-        },
+        procedures=_procedures(operations, safe),
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor)
+    uses = Uses()
+    door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
     return App(
         settings=chosen,
         clock=clock,
@@ -238,24 +259,27 @@ def _assemble(ground: _Ground) -> App:
         launcher=launcher,
         control=control,
         web=web,
+        front=Front(web, Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+        uses=uses,
         supervisor=supervisor,
         watch=watch,
         client=client,
         hold=ground.hold,
-        services=(supervisor.serve, *_upkeep(ground, wakes=wakes, launcher=launcher, effects=effects, client=client)),
-    )
-
-
-def _table(chosen: Settings) -> tuple[AnyOperation, ...]:
-    """Every operation there is."""
-    return (
-        *accounts.OPERATIONS,
-        *secret_operations.OPERATIONS,
-        *work.operations(
-            configuration_of=_configuration_of, data_folder=chosen.data_folder.resolve(), resting=run_operations.resting
+        services=(
+            partial(_self_test, launcher),
+            supervisor.serve,
+            *_periodic(effects, uses=uses, clock=clock),
+            *_shared_database(chosen, wakes, store, ground.hold),
         ),
-        *run_operations.OPERATIONS,
     )
+
+
+def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
+    """What only the command line asks for: several steps in one."""
+    return {
+        "initialise": partial(setup.initialise, operations),
+        "set_secret": partial(secrets.put_sealed, operations, safe),
+    }
 
 
 def _asking(
@@ -282,34 +306,35 @@ def _asking(
     )
 
 
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handlers, which would fight ours."""
+def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, ...]:
+    return (
+        partial(_sweeps, effects, clock),
+        partial(periodic.every, FLUSH_S, partial(_write_uses, effects, uses), name="uses"),
+    )
 
-    def __init__(self, web: routes.Web) -> None:
-        super().__init__(
-            uvicorn.Config(
-                web,
-                http="httptools",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_GRACE_S,
-            )
-        )
-        self.up = anyio.Event()
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
-        yield
+def _mcp_door(
+    chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
+) -> Endpoint:
+    calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
+    methods = Methods(operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls)
+    return Endpoint(
+        methods,
+        effects=effects,
+        clock=clock,
+        addresses=Allowance(per_minute=chosen.address_calls_per_minute, clock=clock),
+        failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
+    )
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets=sockets)
-        self.up.set()
+
+def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
+    """What an assistant can be given by name."""
+    return frozenset(each.name for each in table if Door.MCP in each.doors)
+
+
+async def _write_uses(effects: Effects, uses: Uses) -> None:
+    if uses.pending:
+        await effects.settle(scopes.INSTANCE, uses.write)
 
 
 def _database(chosen: Settings, folder: Path) -> Database:
@@ -329,23 +354,6 @@ def _secrets(chosen: Settings) -> tuple[str, ...]:
     return tuple(one for one in (address, password and unquote(password)) if one)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as failed:
-        listening.close()
-        if failed.errno != errno.EADDRINUSE:
-            message = f"The address {host}:{port} cannot be used: {failed.strerror}."
-            raise errors.unavailable("address_unusable", message) from None
-        message = f"Port {port} of {host} is in use; stop what uses it or choose another with WORKSTEAD_PORT."
-        raise errors.conflict("port_in_use", message) from None
-    listening.settimeout(0)
-    return listening
-
-
 def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
     """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
     if isinstance(caller, Agent):
@@ -355,25 +363,16 @@ def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration
     return configurations.load_trusted(tx, project)
 
 
-async def _stop(stop: anyio.Event, app: App, server: _Server) -> None:
+async def _stop(stop: anyio.Event, app: App, server: PageServer) -> None:
     await stop.wait()
     app.web.ending.set()
     server.should_exit = True
 
 
-async def _when_up(server: _Server, started: Callable[[], Awaitable[None]] | None) -> None:
+async def _when_up(server: PageServer, started: Callable[[], Awaitable[None]] | None) -> None:
     await server.up.wait()
     if started is not None:
         await started()
-
-
-async def _closing(client: Client) -> None:
-    """End the kept connections with the server."""
-    try:
-        await anyio.sleep_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.aclose()
 
 
 async def _self_test(launcher: Launcher) -> None:
@@ -398,22 +397,13 @@ async def _sweeps(effects: Effects, clock: Clock) -> None:
     await periodic.every(_SWEEP_S, receipts_out, name="receipts")
 
 
-def _upkeep(
-    ground: _Ground, *, wakes: Wakes, launcher: Launcher, effects: Effects, client: Client
-) -> tuple[Service, ...]:
-    """What lives beside the work itself."""
-    own: tuple[Service, ...] = (
-        partial(_self_test, launcher),
-        partial(_sweeps, effects, ground.clock),
-        partial(_closing, client),
-    )
-    address = ground.chosen.database_url
-    if address is None or ground.hold is None:
-        return own
+def _shared_database(chosen: Settings, wakes: Wakes, store: Store, hold: databases.Hold | None) -> tuple[Service, ...]:
+    """What lives beside a database that other processes can reach."""
+    if chosen.database_url is None or hold is None:
+        return ()
     return (
-        *own,
-        databases.wakes_between(address, wakes=wakes).serve,
-        partial(databases.keep_hold, ground.hold, ground.store, check_s=_HOLD_S),
+        databases.wakes_between(chosen.database_url, wakes=wakes).serve,
+        partial(databases.keep_hold, hold, store, check_s=_HOLD_S),
     )
 
 

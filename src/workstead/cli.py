@@ -12,7 +12,7 @@ import typer
 from typer import _click as click
 
 from workstead import errors, secrets_cli, settings
-from workstead.doors import control_client
+from workstead.doors import clients, control_client
 from workstead.doors.control_client import Server
 from workstead.terminal import Answer, Terminal, counts, run_end
 
@@ -44,6 +44,9 @@ commands = typer.Typer(
     rich_markup_mode=None,
 )
 
+assistants = typer.Typer(help="The assistants that may act for you.", no_args_is_help=True, rich_markup_mode=None)
+commands.add_typer(assistants, name="assistants")
+
 
 @commands.command()
 def up(
@@ -69,6 +72,13 @@ def demo(context: typer.Context) -> None:
     """The main job on a copy of an example project; --headless runs to the end and exits 0 only if it was done."""
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "workstead.demo", *context.args])  # noqa: S606 - our own module
+
+
+@commands.command()
+def bridge() -> None:
+    """Connect an assistant's program that runs a local process; WORKSTEAD_URL and WORKSTEAD_TOKEN say where to."""
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "workstead.bridge"])  # noqa: S606 - our own module
 
 
 @commands.command()
@@ -228,6 +238,72 @@ def _live() -> AbstractContextManager[Server]:
 
 
 commands.add_typer(secrets_cli.commands(_live))
+
+
+@commands.command()
+def connect(
+    client: Annotated[str, typer.Argument(help="claude-code, codex, gemini, cursor, vscode, stdio or http.")],
+    token: Annotated[
+        str, typer.Option(envvar=clients.TOKEN_VARIABLE, help="Its token, to stand in the text.")
+    ] = clients.TOKEN_SHOWN,
+    as_json: Json = False,
+) -> None:
+    """Print the set-up that tells an assistant's program where Workstead is."""
+    with _server() as server:
+        found = {one.client: one for one in clients.setups(server.hello["address"], token=token)}
+    if client not in found:
+        raise errors.invalid("client_unknown", f"There is no client {client!r}; choose among {', '.join(found)}.")
+    one = found[client]
+    made = {"client": one.client, "where": one.where, "text": one.text}
+    _terminal(as_json=as_json).answer(made, [f"For {one.title}, in {one.where}:", one.text])
+
+
+@assistants.command("create")
+def create_assistant(
+    name: Annotated[str, typer.Argument(help="What you call it.")],
+    allow: Annotated[list[str], typer.Option(help="A permission, as projects:read; may be repeated.")],
+    project: Annotated[list[str] | None, typer.Option(help="A project it may reach; may be repeated.")] = None,
+    every_project: Annotated[
+        bool, typer.Option("--all-projects", help="Every project you see, later ones too.")
+    ] = False,
+    operation: Annotated[list[str] | None, typer.Option(help="Only these operations; may be repeated.")] = None,
+    days: Annotated[int, typer.Option(help="How long its token is good, 90 at most.")] = 30,
+    as_json: Json = False,
+) -> None:
+    """Make an assistant; its token is printed once."""
+    reach = "all" if every_project else project or None
+    given = {"name": name, "permissions": allow, "projects": reach, "operations": operation or None, "days": days}
+    with _server() as server:
+        made = server.operation("create_assistant", given)
+    _terminal(as_json=as_json).answer(
+        made, [made["token"], f"Good until {made['assistant']['expires_at'][:16]}; it is not shown again."]
+    )
+
+
+@assistants.command("list")
+def list_assistants(as_json: Json = False) -> None:
+    """Show your assistants with their last use and refusals."""
+    terminal = _terminal(as_json=as_json)
+    with _server() as server:
+        found = server.operation("list_assistants", {})["assistants"]
+    lines = [
+        f"{one['name']}: {'until ' + one['expires_at'][:10] if one['holds'] else 'ended'}, "
+        f"{', '.join(one['permissions'])}, {_shown(one['projects'])}; {one['calls']} calls, "
+        f"{one['refusals']} refused, last {(one['last_used_at'] or 'never')[:16]}"
+        for one in found
+    ]
+    terminal.answer({"assistants": found}, lines or ["No assistants yet."])
+
+
+@assistants.command("revoke")
+def revoke_assistant(
+    name: Annotated[str, typer.Argument(help="Its name or id.")],
+    as_json: Json = False,
+) -> None:
+    """End an assistant's token; its next call fails."""
+    with _server() as server:
+        ended = server.operation("revoke_assistant", {"assistant": name})
+    _terminal(as_json=as_json).answer(ended, [f"{ended['name']} has ended."])
 
 
 def main() -> None:

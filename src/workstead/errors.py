@@ -121,6 +121,11 @@ def busy(code: str, message: str, *, retry_after_s: float) -> Refusal:
     return Refusal(kind=Kind.BUSY, code=code, message=message, details={"retry_after_s": retry_after_s})
 
 
+def limit(code: str, message: str, *, retry_after_s: float) -> Refusal:
+    """The caller's own allowance is used up; it says when there is more."""
+    return Refusal(kind=Kind.LIMIT, code=code, message=message, details={"retry_after_s": retry_after_s})
+
+
 def unavailable(code: str, message: str, **details: object) -> Refusal:
     """Something this needs cannot be reached now."""
     return Refusal(kind=Kind.UNAVAILABLE, code=code, message=message, details=details)

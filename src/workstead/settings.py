@@ -21,8 +21,9 @@ PREFIX = "WORKSTEAD_"
 DATA_VARIABLE = "WORKSTEAD_DATA"
 DEFAULT_DATA_FOLDER = "~/.local/share/workstead"
 
-# Variables of ours that are no settings: values for project configurations (S2) and crash points for tests.
-OTHER_VARIABLES = ("WORKSTEAD_CRASH_AT",)
+# Variables of ours that are no settings: values for project configurations (S2), what assistants' programs are told,
+# and crash points for tests.
+OTHER_VARIABLES = ("WORKSTEAD_CRASH_AT", "WORKSTEAD_TOKEN", "WORKSTEAD_URL")
 OTHER_PREFIXES = ("WORKSTEAD_VAR_",)
 
 
@@ -50,6 +51,10 @@ class Settings:
     """`full`: every commit reaches the disk; `normal`: a power cut may lose the last commits."""
     practice_pace_ms: int
     """How long practice waits before each answer."""
+    assistant_calls_per_minute: int
+    """How many calls one assistant has each minute."""
+    address_calls_per_minute: int
+    """How many requests the MCP door takes from one address each minute."""
     database_url: str | None = field(repr=False)
     """The address of a PostgreSQL database, with its password; None is the file in the data folder. Never shown."""
 
@@ -235,4 +240,6 @@ SETTINGS = (
     Setting(key="durability", default="full", parse=_one_of(get_args(Durability))),
     Setting(key="database_url", default=None, parse=_database_url),
     Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
+    Setting(key="assistant_calls_per_minute", default=1_200, parse=_number(1, 600_000, "calls")),
+    Setting(key="address_calls_per_minute", default=6_000, parse=_number(1, 600_000, "requests")),
 )

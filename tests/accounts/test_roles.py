@@ -15,7 +15,14 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
     assert viewer == {Permission.PROJECTS_READ, Permission.RUNS_READ}
     assert editor - viewer == {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
     assert owner - editor == {Permission.PROJECT_TRUST}
-    assert roles.OPERATOR - owner == {Permission.INSTANCE_READ, Permission.PROJECT_BIND, Permission.SIGN_IN}
+    above = {
+        Permission.ASSISTANTS_MANAGE,
+        Permission.INSTANCE_READ,
+        Permission.PROJECT_BIND,
+        Permission.SECRETS_MANAGE,
+        Permission.SIGN_IN,
+    }
+    assert roles.OPERATOR - owner == above
     assert frozenset(Permission) == roles.OPERATOR
 
 

@@ -20,7 +20,7 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Prepared
 
 COVERS_MODULES = ("accounts/keys.py", "accounts/secret_operations.py")
-pytestmark = pytest.mark.covers("K18")
+pytestmark = pytest.mark.covers("K09")
 VALUE = "sk-proj-0123456789"
 _RECEIPTS = Prepared(sqlite="SELECT group_concat(answer) FROM receipt", postgresql="")
 

@@ -212,3 +212,16 @@ def test_a_tree_with_half_a_surrogate_pair_is_still_projected() -> None:
         "path": "a\udcff",
         "password": "[redacted:secret]",
     }
+
+
+@pytest.mark.covers("K09")
+def test_a_secret_that_is_learned_later_is_hidden_from_then_on_beside_the_others() -> None:
+    """Keys are stored and replaced while the server runs; one that was replaced stays hidden."""
+    redactor = Redactor(["first-secret-value"])
+    text = "first-secret-value second-secret-value short"
+    assert "second-secret-value" in redactor.exact(text).text
+    redactor.learn("second-secret-value")
+    redactor.learn("short")
+    hidden = "[redacted:instance-secret] [redacted:instance-secret] short"
+    assert redactor.exact(text).text == hidden
+    assert redactor.tree({"said": text}).value == {"said": hidden}

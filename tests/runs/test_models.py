@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from support.model_server import Asked, Reply, Says, Tool, serving
+from support.model_server import Asked, Fails, Reply, Says, Tool, serving
 from workstead import app, settings
 from workstead.accounts import secrets
 from workstead.accounts.secrets import Safe
@@ -150,7 +150,7 @@ def finished(outcome: str) -> Tool:
     return Tool(name="emit_result", arguments={"outcome": outcome, "summary": "It is done."})
 
 
-@pytest.mark.covers("W15", "K18")
+@pytest.mark.covers("W15", "K09")
 async def test_three_models_carry_a_project_from_its_objective_to_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,3 +169,30 @@ async def test_three_models_carry_a_project_from_its_objective_to_done(
     keys = {(asked.api, asked.headers.get("x-api-key") or asked.headers.get("authorization")) for asked in server.asked}
     assert keys == {("messages", PLANNER_KEY), ("chat", f"Bearer {EXECUTOR_KEY}"), ("responses", None)}
     assert b"There is no tool 'fly'" in next(a.raw for a in server.asked if a.api == "chat" and b"try to fly" in a.raw)
+
+
+@pytest.mark.covers("W15", "W16")
+@pytest.mark.parametrize(
+    ("reply", "stored", "ending", "reason"),
+    [
+        (Says(text="No.", finish="refusal"), True, "blocked", "refused this step again"),
+        (Says(text="Never asked."), False, "blocked", "workstead secrets set anthropic"),
+        (Fails(status=401), True, "blocked", "does not take the key"),
+        (Fails(status=404), True, "failed", "does not take the request (HTTP 404)"),
+    ],
+    ids=["refused twice", "no key", "revoked key", "no such model"],
+)
+async def test_a_run_ends_with_a_sentence_where_its_model_cannot_go_on(
+    tmp_path: Path, reply: Reply, *, stored: bool, ending: str, reason: str
+) -> None:
+    """docs/models.md, the table of failures."""
+    folder = tmp_path / "greeting"
+    with serving(reply) as server:
+        configured(folder, server.url)
+        async with served(tmp_path / "data") as built:
+            if stored:
+                safe = Safe(built.settings.key_file, learn=lambda _: None)
+                await secrets.put_sealed(built.operations, safe, PROOF, {"name": "anthropic", "value": PLANNER_KEY})
+            run = await run_to_end(built, folder)
+    assert (run.ending, reason in run.reason) == (ending, True), run.reason
+    assert len(server.asked) == {"refused this step again": 2}.get(reason, 1 if stored else 0)

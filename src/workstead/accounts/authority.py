@@ -1,13 +1,20 @@
 """Authority: what a proof turns out to be, read live inside every transaction (K06). The kernel is handed this one."""
 
+from dataclasses import dataclass
+
 from workstead import errors
-from workstead.accounts import credentials, grants, people, projects, roles
+from workstead.accounts import assistants, credentials, grants, people, projects, roles
+from workstead.accounts.assistants import AssistantRow
 from workstead.accounts.credentials import CredentialKind
+from workstead.kernel import scopes
 from workstead.kernel.access import (
+    PERSON_ONLY,
     Agent,
     AgentProof,
     Anonymous,
     AnonymousProof,
+    Assistant,
+    AssistantProof,
     Caller,
     ControlProof,
     Permission,
@@ -20,6 +27,20 @@ from workstead.kernel.access import (
 from workstead.kernel.transaction import Tx
 
 _PROJECT_PREFIX = "project:"
+_NO_ASSISTANT = "This assistant's token is unknown, was revoked or has expired; its owner can make a new one."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What an assistant may do somewhere. sets: one set of permissions per kind of place it reaches."""
+
+    assistant: Assistant
+    sets: frozenset[frozenset[Permission]]
+
+    def may(self, needed: frozenset[Permission], *, operation: str) -> bool:
+        """Whether there is a place where it may call the operation."""
+        listed = self.assistant.operations
+        return (listed is None or operation in listed) and any(needed <= held for held in self.sets)
 
 
 def read(tx: Tx, proof: Proof, scope: str | None) -> Caller:
@@ -36,8 +57,57 @@ def read(tx: Tx, proof: Proof, scope: str | None) -> Caller:
             return _person(tx, people.operator(tx), scope)
         case SecretProof(digest=digest):
             return _signed_in(tx, digest, scope)
+        case AssistantProof(digest=digest):
+            found = _held(tx, digest)
+            return _assistant(tx, found, _person(tx, people.read(tx, found.owner_id), scope), scope)
         case AgentProof(grant_id=grant_id):
             return _agent(tx, grant_id, scope)
+
+
+def presented(tx: Tx, digest: str) -> Assistant:
+    """The assistant behind a token, with what it may do outside any project; raises `unauthenticated`."""
+    found = _held(tx, digest)
+    return _assistant(tx, found, _person(tx, people.read(tx, found.owner_id), scopes.INSTANCE), scopes.INSTANCE)
+
+
+def standing(tx: Tx, digest: str) -> Standing:
+    """What the assistant behind a token may do in the places it reaches now; raises `unauthenticated`."""
+    found = _held(tx, digest)
+    row = people.read(tx, found.owner_id)
+    anywhere = _assistant(tx, found, _person(tx, row, scopes.INSTANCE), scopes.INSTANCE)
+    sets = {anywhere.permissions}
+    for one in projects.all_of_them(tx):
+        if projects.sees(tx, anywhere, one):
+            sets.add(_assistant(tx, found, _person(tx, row, one.scope), one.scope).permissions)
+            if anywhere.owner.operator:
+                # An operator is the same everywhere.
+                break
+    return Standing(assistant=anywhere, sets=frozenset(sets))
+
+
+def _held(tx: Tx, digest: str) -> AssistantRow:
+    found = assistants.read(tx, digest)
+    if found is None or not found.holds(tx.at):
+        raise errors.unauthenticated(_NO_ASSISTANT)
+    return found
+
+
+def _assistant(tx: Tx, found: AssistantRow, owner: Person, scope: str | None) -> Assistant:
+    allowed: frozenset[Permission] = frozenset()
+    if scope is not None and scope.startswith(_PROJECT_PREFIX):
+        # Nothing outside the boundary, so that a project it may not know looks like one that is not there.
+        if found.projects is None or scope.removeprefix(_PROJECT_PREFIX) in found.projects:
+            allowed = owner.permissions
+    elif scope is not None:
+        allowed = roles.ASSISTANT_ANYWHERE
+    return Assistant(
+        id=found.id,
+        name=found.name,
+        owner=owner,
+        permissions=(found.permissions & allowed) - PERSON_ONLY,
+        projects=found.projects,
+        operations=found.operations,
+    )
 
 
 def _signed_in(tx: Tx, digest: str, scope: str | None) -> Person:

@@ -1,4 +1,7 @@
-"""Credentials: secrets that prove a person. Only their digest is stored; each kind is useless for the others."""
+"""Credentials: secrets that prove a person or their assistant. Only their digest is stored.
+
+Each kind is useless for the others.
+"""
 
 import hashlib
 import secrets
@@ -18,12 +21,14 @@ from workstead.kernel.transaction import Tx
 class CredentialKind(StrEnum):
     """What a secret opens."""
 
+    ASSISTANT = "assistant"  # an assistant's token
     LINK = "link"  # a one-time sign-in link
     SIGN_IN = "sign_in"  # a browser's cookie
 
 
-PREFIXES = {CredentialKind.LINK: "ws_link_", CredentialKind.SIGN_IN: "ws_in_"}
-LIFETIMES_S = {CredentialKind.LINK: 600, CredentialKind.SIGN_IN: 30 * 86_400}
+DAY_S = 86_400
+PREFIXES = {CredentialKind.ASSISTANT: "ws_ast_", CredentialKind.LINK: "ws_link_", CredentialKind.SIGN_IN: "ws_in_"}
+LIFETIMES_S = {CredentialKind.ASSISTANT: 30 * DAY_S, CredentialKind.LINK: 600, CredentialKind.SIGN_IN: 30 * DAY_S}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +68,10 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def issue(tx: Tx, *, kind: CredentialKind, person_id: str) -> str:
-    """Make a credential and return its secret, which is never stored."""
+def issue(tx: Tx, *, kind: CredentialKind, person_id: str, lifetime_s: int | None = None) -> str:
+    """Make a credential and return its secret, which is never stored. lifetime_s: the kind's own when None."""
     secret = PREFIXES[kind] + secrets.token_urlsafe(32)
-    expires = parse_iso(tx.at) + timedelta(seconds=LIFETIMES_S[kind])
+    expires = parse_iso(tx.at) + timedelta(seconds=LIFETIMES_S[kind] if lifetime_s is None else lifetime_s)
     tx.run(
         _ADD,
         digest=digest(secret),

@@ -10,7 +10,7 @@ from workstead import errors
 from workstead.accounts.roles import Role
 from workstead.accounts.tables import project, share
 from workstead.kernel import feed, scopes
-from workstead.kernel.access import Agent, Caller, Person, System
+from workstead.kernel.access import Agent, Assistant, Caller, Permission, Person, System
 from workstead.kernel.store import Row, prepared
 from workstead.kernel.transaction import Tx
 
@@ -102,7 +102,9 @@ def visible(tx: Tx, caller: Caller, id_or_slug: str) -> Project:
 
 
 def listed(tx: Tx, caller: Caller) -> tuple[Project, ...]:
-    """Every project the caller may see, by short name."""
+    """Every project the caller may see, by short name; an assistant that may not read any sees none."""
+    if isinstance(caller, Assistant) and Permission.PROJECTS_READ not in caller.permissions:
+        return ()
     return tuple(found for row in tx.all(_ALL) if sees(tx, caller, found := _project(row)))
 
 
@@ -117,6 +119,8 @@ def sees(tx: Tx, caller: Caller, found: Project) -> bool:
         return True
     if isinstance(caller, Agent):
         return caller.project_id == found.id
+    if isinstance(caller, Assistant):
+        return (caller.projects is None or found.id in caller.projects) and sees(tx, caller.owner, found)
     if isinstance(caller, Person):
         return caller.operator or role(tx, found, caller.id) is not None
     return False

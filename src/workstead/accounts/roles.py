@@ -25,8 +25,11 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 OPERATOR = frozenset(Permission)
 """Owner everywhere, and also folder binding and the instance itself."""
 
-EVERYBODY = frozenset({Permission.SIGN_IN})
+EVERYBODY = frozenset({Permission.ASSISTANTS_MANAGE, Permission.SIGN_IN})
 """What a signed-in person has without any project."""
+
+ASSISTANT_ANYWHERE = frozenset({Permission.PROJECTS_READ})
+"""What an assistant may use outside any project, if it holds it: listing its projects."""
 
 AGENT = frozenset({Permission.PROJECTS_READ, Permission.PROJECTS_WRITE, Permission.RUNS_READ})
 """The ceiling of an agent at work; its grant names the operations one by one."""

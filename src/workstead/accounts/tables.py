@@ -1,4 +1,4 @@
-"""Tables of accounts: people, credentials, secrets, projects, shares and the grants of agents at work."""
+"""Tables of accounts: people, credentials, assistants, secrets, projects, shares and the grants of agents."""
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table
 
@@ -33,6 +33,31 @@ secret = Table(
     Column("ciphertext", TEXT, nullable=False),  # base64; AES-256-GCM under the instance's key, bound to the name
     Column("set_at", TEXT, nullable=False),
     Column("set_by", TEXT, nullable=False),
+)
+
+assistant = Table(
+    "assistant",
+    METADATA,
+    Column("id", TEXT, primary_key=True),
+    Column("digest", TEXT, nullable=False, unique=True),  # of its credential
+    Column("owner_id", TEXT, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("permissions", TEXT, nullable=False),  # canonical JSON list
+    Column("projects", TEXT),  # canonical JSON list of ids; none: every project the owner sees, later ones too
+    Column("operations", TEXT),  # canonical JSON list of names; none: what the permissions allow
+    Column("created_at", TEXT, nullable=False),
+    Index("assistant_owner", "owner_id", "created_at"),
+)
+
+assistant_use = Table(
+    "assistant_use",
+    METADATA,
+    Column("assistant_id", TEXT, nullable=False),
+    Column("operation", TEXT, nullable=False),  # empty: a name that is none
+    Column("code", TEXT, nullable=False),  # ok, or the refusal's
+    Column("calls", BigInteger, nullable=False),
+    Column("last_at", TEXT, nullable=False),
+    PrimaryKeyConstraint("assistant_id", "operation", "code"),
 )
 
 project = Table(

@@ -19,7 +19,7 @@ from workstead.kernel import canonical
 from workstead.kernel.access import ControlProof, Permission, Proof
 from workstead.kernel.canonical import Json
 from workstead.kernel.feed import FeedRow
-from workstead.kernel.operations import Door, Operations
+from workstead.kernel.operations import AnswerRule, Door, Operations
 from workstead.kernel.redaction import Redactor
 
 LINE_LIMIT_BYTES = 4 * 1024 * 1024
@@ -91,8 +91,11 @@ class Control:
                 await _send(stream, {"ok": True, "answer": self._hello()})
             case {"operation": str(name), "input": dict(raw)}:
                 answer = await self.operations.run(proof, name, raw, door=Door.CLI)
-                shown = self.operations.table[name].adapter.dump_python(answer, mode="json")
-                await _send(stream, self._redacted({"ok": True, "answer": shown}))
+                operation = self.operations.table[name]
+                reply: dict[str, Json] = {"ok": True, "answer": operation.adapter.dump_python(answer, mode="json")}
+                # What is shown once is shown exactly, or never.
+                exact = operation.answer is AnswerRule.ONCE
+                await _send(stream, reply if exact else self._redacted(reply))
             case {"follow": str(project)}:
                 await self._follow(stream, proof, project, after=_cursor(request))
             case {"sign_in_link": True}:

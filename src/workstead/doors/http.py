@@ -1,7 +1,7 @@
 """HTTP: who a request comes from, what every request must satisfy, and how refusals and headers look."""
 
 import hashlib
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 from typing import Any
 from uuid import uuid4
 
@@ -52,10 +52,15 @@ _LOG = structlog.get_logger()
 
 
 class Guard:
-    """What stands before every page: exact Host, own Origin on changes, a body limit, and headers on every answer."""
+    """What stands before every page: exact Host, own Origin on changes, a body limit, and headers on every answer.
 
-    def __init__(self, inner: ASGIApp, *, facts: ServerFacts) -> None:
+    bearer: the door inside knows its callers by a header that no browser adds by itself, so that a change may come
+    without an Origin; one that is given must still be ours.
+    """
+
+    def __init__(self, inner: ASGIApp, *, facts: ServerFacts, bearer: bool = False) -> None:
         self._inner = inner
+        self._bearer = bearer
         self._hosts = _hosts(facts)
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
 
@@ -87,10 +92,13 @@ class Guard:
                 await PlainTextResponse(text, status_code=500)(scope, receive, sending)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        headers = _headers(scope)
+        headers = headers_of(scope)
+        if repeated(scope, ("host", "origin")):
+            return PlainTextResponse("Send Host and Origin once.\n", status_code=400)
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This server does not answer under that name.\n", status_code=421)
-        if scope["method"] not in _SAFE_METHODS and not self._own(headers):
+        changes = self._bearer or scope["method"] not in _SAFE_METHODS
+        if changes and not self._own(headers):
             return PlainTextResponse("Changes are accepted from this server's own pages only.\n", status_code=403)
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit() or int(length) > BODY_LIMIT_BYTES:
@@ -102,7 +110,22 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None:
             return origin.lower() in self._origins and headers.get("sec-fetch-site", "same-origin") == "same-origin"
-        return headers.get("sec-fetch-site") == "same-origin"
+        own = {"same-origin", "none"} if self._bearer else {"same-origin"}
+        return headers.get("sec-fetch-site", "none" if self._bearer else "") in own
+
+
+class Front:
+    """Pages, and beside them an address for machines; a browser that opens that address sees a page about it."""
+
+    def __init__(self, pages: ASGIApp, machines: ASGIApp, *, paths: Collection[str]) -> None:
+        self._pages = pages
+        self._machines = machines
+        self._paths = frozenset(paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        machine = scope["type"] == "http" and scope["path"] in self._paths and not _browses(scope)
+        await (self._machines if machine else self._pages)(scope, receive, send)
 
 
 def proof_of(request: Request, facts: ServerFacts) -> Proof:
@@ -121,6 +144,22 @@ def cookie_name(facts: ServerFacts) -> str:
 def status_of(refusal: errors.Refusal) -> int:
     """The status that says what the refusal is."""
     return STATUS[refusal.kind]
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The request's headers by small name; of a repeated one the last."""
+    # The parser keeps blanks that trail a value.
+    return {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in scope["headers"]}
+
+
+def repeated(scope: Scope, names: Collection[str]) -> str | None:
+    """The first of these headers that was sent more than once: two readers could take different ones."""
+    sent = [name.decode("latin-1") for name, _ in scope["headers"]]
+    return next((name for name in names if sent.count(name) > 1), None)
+
+
+def _browses(scope: Scope) -> bool:
+    return scope["method"] in _SAFE_METHODS and "text/html" in headers_of(scope).get("accept", "").lower()
 
 
 class _Limited:
@@ -148,11 +187,6 @@ def _hosts(facts: ServerFacts) -> frozenset[str]:
     shown = {f"[{name}]" if ":" in name else name for name in names}
     hosts = {f"{name}:{facts.port}" for name in shown}
     return frozenset(hosts | shown) if facts.port == 80 else frozenset(hosts)
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    # The parser keeps blanks that trail a value.
-    return {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in scope["headers"]}
 
 
 def _add_headers(message: MutableMapping[str, Any]) -> None:

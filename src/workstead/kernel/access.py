@@ -11,6 +11,7 @@ from workstead.kernel.transaction import Tx
 class Permission(StrEnum):
     """What an operation may require; a credential holds a set of them (S5, S6)."""
 
+    ASSISTANTS_MANAGE = "assistants:manage"
     INSTANCE_READ = "instance:read"
     PROJECT_BIND = "project:bind"
     PROJECT_TRUST = "project:trust"
@@ -23,13 +24,32 @@ class Permission(StrEnum):
     SIGN_IN = "sign_in:use"
 
 
-PERSON_ONLY = frozenset({Permission.PROJECT_BIND, Permission.PROJECT_TRUST, Permission.SECRETS_MANAGE})
-"""What no credential can ever hold (first-hour decisions, "Permissions")."""
+PERSON_ONLY = frozenset(
+    {
+        Permission.ASSISTANTS_MANAGE,
+        Permission.INSTANCE_READ,
+        Permission.PROJECT_BIND,
+        Permission.PROJECT_TRUST,
+        Permission.SECRETS_MANAGE,
+        Permission.SIGN_IN,
+    }
+)
+"""What no credential can ever hold."""
+
+GRANTABLE = frozenset(Permission) - PERSON_ONLY
+"""What a person may hand to an assistant."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SecretProof:
     """A presented secret, as its SHA-256."""
+
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantProof:
+    """An assistant's token, as its SHA-256; a kind of its own, so that it opens nothing but its door."""
 
     digest: str
 
@@ -60,7 +80,7 @@ class AnonymousProof:
     """Nothing was presented."""
 
 
-Proof = SecretProof | ControlProof | AgentProof | SystemProof | AnonymousProof
+Proof = SecretProof | AssistantProof | ControlProof | AgentProof | SystemProof | AnonymousProof
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +109,32 @@ class Person:
     def author(self) -> Author:
         """Who versions name."""
         return Author(kind="person", name=self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assistant:
+    """A named credential that acts for its owner; its permissions are never more than the owner's in the scope.
+
+    projects: the ids it may know of; None: every project the owner sees. operations: the exact names it may call;
+    None: what its permissions allow.
+    """
+
+    id: str
+    name: str
+    owner: Person
+    permissions: frozenset[Permission]
+    projects: frozenset[str] | None
+    operations: frozenset[str] | None
+
+    @property
+    def subject(self) -> str:
+        """The key of this caller's receipts."""
+        return f"assistant:{self.id}"
+
+    @property
+    def author(self) -> Author:
+        """Who versions name."""
+        return Author(kind="assistant", name=self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,16 +195,18 @@ class Anonymous:
         return Author(kind="person", name="anonymous")
 
 
-Caller = Person | Agent | System | Anonymous
+Caller = Person | Assistant | Agent | System | Anonymous
 
 Authority = Callable[[Tx, Proof, str | None], Caller]
 """Reads who a proof is and what they may do in a scope now; raises `unauthenticated`. Defined in accounts."""
 
 
 def require(caller: Caller, permissions: frozenset[Permission], *, operation: str) -> None:
-    """All of the permissions, or `denied` naming what is missing; an agent needs the operation in its list too."""
-    if isinstance(caller, Agent) and operation not in caller.operations:
-        raise errors.denied("operation_not_granted", f"{caller.name} has no {operation} here.", operation=operation)
+    """All of the permissions, or `denied` naming what is missing; a list of operations must name this one too."""
+    listed = caller.operations if isinstance(caller, Agent | Assistant) else None
+    if listed is not None and operation not in listed:
+        message = f"{caller.author.name} has no {operation} here."
+        raise errors.denied("operation_not_granted", message, operation=operation)
     missing = sorted(permissions - caller.permissions)
     if missing:
         raise errors.denied(

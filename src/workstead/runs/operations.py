@@ -12,7 +12,7 @@ from workstead.accounts.projects import Project
 from workstead.agents import conversations, process_rows
 from workstead.agents.conversations import Row
 from workstead.kernel import evidence
-from workstead.kernel.access import Caller, Permission, Person
+from workstead.kernel.access import Assistant, Caller, Permission, Person
 from workstead.kernel.operations import AnyOperation, Door, Effect, Operation
 from workstead.kernel.transaction import Tx
 from workstead.runs import activations, runs
@@ -204,10 +204,11 @@ def start(tx: Tx, caller: Caller, args: StartRun) -> RunView:
         )
     _check_types(tx, project, frozenset(compiled.configuration.card_types))
     _check_root(tx, project)
-    if not isinstance(caller, Person):
-        raise errors.denied("run_needs_person", "A run is started by a person, whose rights its agents borrow.")
+    person = caller.owner if isinstance(caller, Assistant) else caller
+    if not isinstance(person, Person):
+        raise errors.denied("run_needs_person", "A run is started for a person, whose rights its agents borrow.")
     digest = configurations.keep(tx, found.sources)
-    made = runs.add(tx, project, person=caller, configuration=digest)
+    made = runs.add(tx, project, person=person, configuration=digest)
     _noted(tx, project, caller, event="runs:run:started", one=made)
     return _view(tx, made)
 

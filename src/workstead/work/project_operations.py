@@ -13,7 +13,7 @@ from pydantic import Field
 from workstead import errors
 from workstead.accounts import people, projects
 from workstead.kernel import scopes
-from workstead.kernel.access import Agent, Caller, Permission, Person, System
+from workstead.kernel.access import Agent, Assistant, Caller, Permission, Person, System
 from workstead.kernel.operations import AnyOperation, Effect, Input, Operation, WriteInput
 from workstead.kernel.transaction import Tx
 from workstead.work import card_lists, card_operations, cards, configurations, records, rules, template
@@ -209,7 +209,7 @@ def get(tx: Tx, caller: Caller, args: GetProject) -> ProjectDetail:
         title=root.title,
         status=root.status,
         counts=card_lists.counts_of(tx, one.id),
-        folder=None if isinstance(caller, Agent) else one.folder,
+        folder=None if isinstance(caller, Agent | Assistant) else one.folder,
         owner=owner.name if owner is not None else "",
         trusted_digest=configurations.newest_trusted(tx, one.id),
         run=None,

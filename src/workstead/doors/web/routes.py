@@ -16,7 +16,7 @@ from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk
-from workstead.doors.web.pages import cards, projects, runs, sign_in
+from workstead.doors.web.pages import assistants, cards, projects, runs, sign_in
 from workstead.doors.web.rendering import Renderer
 from workstead.doors.web.views import RefusedView
 from workstead.kernel import scopes
@@ -30,6 +30,10 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/sign-in", sign_in.show),
     ("POST", "/sign-in", sign_in.spend),
     ("POST", "/sign-out", sign_in.leave),
+    ("GET", "/mcp", assistants.connect),
+    ("GET", "/assistants", assistants.show),
+    ("POST", "/assistants", assistants.create),
+    ("POST", "/assistants/{assistant}/revoke", assistants.revoke),
     ("GET", "/projects/{slug}", projects.show),
     ("GET", "/projects/{slug}/configuration", projects.configuration),
     ("POST", "/projects/{slug}/configuration", projects.trust),

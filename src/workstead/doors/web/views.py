@@ -196,6 +196,63 @@ class ConversationView(View):
     next: int | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Something to tick, and what it means."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantLine:
+    """One assistant. refusals: which calls were refused and why, counted."""
+
+    id: str
+    name: str
+    holds: bool
+    permissions: str
+    reach: str
+    expires: str
+    last_used: str
+    calls: int
+    refusals: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssistantsView(View):
+    """A person's assistants, newest first, and the form that makes one."""
+
+    TEMPLATE: ClassVar[str] = "assistants.html"
+
+    assistants: tuple[AssistantLine, ...]
+    permissions: tuple[Choice, ...]
+    projects: tuple[Choice, ...]
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenView(View):
+    """A fresh assistant with its token, exact. setups: title, place and text for each client."""
+
+    TEMPLATE: ClassVar[str] = "token.html"
+
+    name: str
+    token: Markup
+    expires: str
+    setups: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectView(View):
+    """Where assistants connect, and how each client is told."""
+
+    TEMPLATE: ClassVar[str] = "connect.html"
+
+    address: str
+    setups: tuple[tuple[str, str, str], ...]
+
+
 def chips(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     """Counts by status in a fixed order: what needs eyes first."""
     order = ("running", "blocked", "failed", "changed", "stopped", "backlog", "done", "cancelled")

@@ -17,6 +17,7 @@ def upgrade() -> None:
     _kernel_scope()
     _kernel_feed()
     _accounts_person()
+    _accounts_assistant()
     _accounts_agent_grant()
     _work_card()
     _work_configuration()
@@ -170,6 +171,31 @@ def _accounts_person() -> None:
         _text("role"),
         _text("at"),
         PrimaryKeyConstraint("project_id", "person_id"),
+    )
+
+
+def _accounts_assistant() -> None:
+    op.create_table(
+        "assistant",
+        _text("id"),
+        _unique_text("digest"),
+        _text("owner_id"),
+        _text("name"),
+        _text("permissions"),
+        _optional_text("projects"),
+        _optional_text("operations"),
+        _text("created_at"),
+        PrimaryKeyConstraint("id"),
+        Index("assistant_owner", "owner_id", "created_at"),
+    )
+    op.create_table(
+        "assistant_use",
+        _text("assistant_id"),
+        _text("operation"),
+        _text("code"),
+        _number("calls"),
+        _text("last_at"),
+        PrimaryKeyConstraint("assistant_id", "operation", "code"),
     )
 
 

@@ -1,0 +1,1 @@
+"""The MCP door: one address where assistants find and call the operations they were given."""

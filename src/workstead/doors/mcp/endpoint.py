@@ -1,0 +1,277 @@
+"""The endpoint: one address for messages over HTTP; who calls is known before a body is read."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import anyio
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Message as Event
+from starlette.types import Receive, Scope, Send
+
+from workstead import errors
+from workstead.accounts import authority
+from workstead.clock import Clock, iso
+from workstead.doors import http
+from workstead.doors.mcp import frames, revisions
+from workstead.doors.mcp.frames import (
+    BATCH_MOST,
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RATE_LIMITED,
+    Message,
+    ProtocolError,
+)
+from workstead.doors.mcp.limits import Allowance
+from workstead.doors.mcp.methods import Methods, Request
+from workstead.doors.mcp.revisions import OLDEST, STATELESS, Revision
+from workstead.kernel.access import Assistant
+from workstead.kernel.canonical import Json
+from workstead.kernel.effects import Effects
+
+PATHS = frozenset({"/mcp", "/mcp/"})
+BODY_WAIT_S = 10.0
+
+_SCHEME = "bearer "
+_ONCE = ("authorization", "content-type", *revisions.ROUTING_HEADERS)
+_LOG = structlog.get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One HTTP request whose sender is known."""
+
+    id: str
+    headers: Mapping[str, str]
+    digest: str
+    assistant: Assistant
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What is sent back. body: None for nothing to say."""
+
+    status: int
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Endpoint:
+    """The door as an ASGI application; a Guard stands before it."""
+
+    def __init__(
+        self, methods: Methods, *, effects: Effects, clock: Clock, addresses: Allowance, failures: Allowance
+    ) -> None:
+        self._methods = methods
+        self._effects = effects
+        self._clock = clock
+        self._addresses = addresses
+        self._failures = failures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; a client that goes away ends what was begun for it."""
+        request_id = uuid4().hex
+        found = self._turned_away(scope, request_id)
+        reply = await self._answered(found, receive) if isinstance(found, Call) else found
+        if reply is None:
+            return
+        headers = {"x-request-id": request_id, **reply.headers}
+        kind = "application/json" if reply.body is not None else None
+        await Response(reply.body, status_code=reply.status, headers=headers, media_type=kind)(scope, receive, send)
+
+    def _turned_away(self, scope: Scope, request_id: str) -> Reply | Call:
+        """What can be said before the body is read: a refusal, or who calls."""
+        headers = http.headers_of(scope)
+        twice = http.repeated(scope, _ONCE)
+        if twice is not None:
+            wrong = ProtocolError(code=HEADER_MISMATCH, message=f"The header {twice} came twice.")
+            return _error(wrong, request_id=request_id, status=400)
+        address = scope["client"][0] if scope.get("client") else ""
+        wait_s = self._addresses.take(address)
+        if wait_s is not None:
+            return _later(wait_s, request_id=request_id)
+        digest = _token_digest(headers)
+        try:
+            if digest is None:
+                raise errors.unauthenticated("Send your assistant's token: `Authorization: Bearer ws_ast_...`.")
+            assistant = self._effects.glance(lambda tx: authority.presented(tx, digest))
+        except errors.Refusal as refused:
+            # Only the wrong ones wait: programs of one machine share its address, and one may hold an ended token.
+            wait_s = self._failures.take(address) if digest is not None else None
+            if wait_s is not None:
+                return _later(wait_s, request_id=request_id)
+            return _challenge(refused, request_id=request_id, presented=digest is not None)
+        wrong_shape = _shape(scope["method"], headers, request_id=request_id)
+        if wrong_shape is not None:
+            return wrong_shape
+        at = iso(self._clock.now())
+        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at)
+
+    async def _answered(self, call: Call, receive: Receive) -> Reply | None:
+        """The reply to a body; None when there is nobody to send it to."""
+        try:
+            with anyio.fail_after(BODY_WAIT_S):
+                body = await _body(receive)
+        except TimeoutError:
+            wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
+            return _error(wrong, request_id=call.id, status=408)
+        except HTTPException:
+            message = f"Send at most {frames.BODY_LIMIT_BYTES} bytes."
+            return _error(ProtocolError(code=INVALID_REQUEST, message=message), request_id=call.id, status=413)
+        if body is None:
+            return None
+        reply: Reply | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(_until_gone, receive, group.cancel_scope)
+            reply = await self._replied(call, body)
+            group.cancel_scope.cancel()
+        return reply
+
+    async def _replied(self, call: Call, body: bytes) -> Reply:
+        value: Json = None
+        try:
+            value = frames.read(body)
+            revision = revisions.of_request(call.headers)
+        except ProtocolError as wrong:
+            return _error(wrong, request_id=call.id, status=400, identity=frames.id_of(value))
+        try:
+            if isinstance(value, list):
+                return await self._batch(call, revision, value)
+            return await self._single(call, revision, value)
+        except errors.Refusal as refused:
+            return _challenge(refused, request_id=call.id, presented=True)
+
+    async def _single(self, call: Call, revision: Revision, value: Json) -> Reply:
+        identity = frames.id_of(value)
+        try:
+            message = frames.message(value)
+            if message is None or message.notification:
+                return Reply(status=202)
+            revisions.check(message, call.headers, revision)
+        except ProtocolError as wrong:
+            return _error(wrong, request_id=call.id, status=400, identity=identity)
+        try:
+            return Reply(status=200, body=await self._result(call, revision, message))
+        except ProtocolError as wrong:
+            status = _status(wrong) if revision == STATELESS else 200
+            return _error(wrong, request_id=call.id, status=status, identity=identity)
+
+    async def _batch(self, call: Call, revision: Revision, values: list[Json]) -> Reply:
+        """Several messages in one body, one after the other; only the oldest revision has them."""
+        if revision != OLDEST or not 1 <= len(values) <= BATCH_MOST:
+            wrong = ProtocolError(
+                code=INVALID_REQUEST,
+                message=f"Send one message; in {OLDEST}, without `initialize`, 1 to {BATCH_MOST} in a list.",
+            )
+            return _error(wrong, request_id=call.id, status=400)
+        answers: list[bytes] = []
+        for value in values:
+            try:
+                message = frames.message(value)
+                if message is None or message.notification:
+                    continue
+                _require_no_handshake(message)
+                revisions.check(message, call.headers, revision)
+                answers.append(await self._result(call, revision, message))
+            except ProtocolError as wrong:
+                answers.append(frames.error(frames.id_of(value), wrong, request_id=call.id))
+        return Reply(status=200, body=b"[" + b",".join(answers) + b"]") if answers else Reply(status=202)
+
+    async def _result(self, call: Call, revision: Revision, message: Message) -> bytes:
+        request = Request(
+            id=call.id, message=message, revision=revision, digest=call.digest, assistant=call.assistant, at=call.at
+        )
+        try:
+            return frames.result(message.id, await self._methods.answer(request))
+        except (errors.Refusal, ProtocolError):
+            raise
+        except Exception:  # noqa: BLE001
+            # A door is where the unexpected ends: the trace stays here, its id goes out (house style, line 32).
+            _LOG.exception("mcp request failed", request_id=call.id, method=message.method[:100])
+            text = f"Something went wrong in the server; its log has the details under {call.id}."
+            raise ProtocolError(code=INTERNAL_ERROR, message=text) from None
+
+
+def _require_no_handshake(message: Message) -> None:
+    if message.method == "initialize":
+        raise ProtocolError(code=INVALID_REQUEST, message="Send `initialize` alone.")
+
+
+def _token_digest(headers: Mapping[str, str]) -> str | None:
+    """What a token is stored as; None when none was sent. Of any other kind it is a token that nobody has."""
+    sent = headers.get("authorization", "")
+    if not sent.lower().startswith(_SCHEME):
+        return None
+    return hashlib.sha256(sent[len(_SCHEME) :].strip().encode()).hexdigest()
+
+
+def _shape(method: str, headers: Mapping[str, str], *, request_id: str) -> Reply | None:
+    """What is wrong with a request besides its body."""
+    if method != "POST":
+        wrong = ProtocolError(code=INVALID_REQUEST, message="This address takes POST; it opens no stream.")
+        return _error(wrong, request_id=request_id, status=405, headers={"allow": "POST"})
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        wrong = ProtocolError(code=INVALID_REQUEST, message="Send application/json.")
+        return _error(wrong, request_id=request_id, status=415)
+    accepted = headers.get("accept", "*/*").lower()
+    if not any(kind in accepted for kind in ("application/json", "application/*", "*/*")):
+        wrong = ProtocolError(code=INVALID_REQUEST, message="Accept application/json; there is nothing else here.")
+        return _error(wrong, request_id=request_id, status=406)
+    return None
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body; None when the client went away."""
+    parts: list[bytes] = []
+    while True:
+        event: Event = await receive()
+        if event["type"] == "http.disconnect":
+            return None
+        parts.append(event.get("body", b""))
+        if not event.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _until_gone(receive: Receive, working: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    working.cancel()
+
+
+def _error(
+    wrong: ProtocolError,
+    *,
+    request_id: str,
+    status: int,
+    identity: frames.Id | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
+    return Reply(status=status, body=frames.error(identity, wrong, request_id=request_id), headers=headers or {})
+
+
+def _challenge(refused: errors.Refusal, *, request_id: str, presented: bool) -> Reply:
+    """401: how to come back. A client that sent nothing has made no mistake yet, so none is named."""
+    wrong = ProtocolError(code=INVALID_REQUEST, message=refused.message)
+    named = 'Bearer realm="workstead", error="invalid_token"' if presented else 'Bearer realm="workstead"'
+    return _error(wrong, request_id=request_id, status=401, headers={"www-authenticate": named})
+
+
+def _later(wait_s: float, *, request_id: str) -> Reply:
+    wrong = ProtocolError(
+        code=RATE_LIMITED,
+        message="Too many requests from this address; try again later.",
+        data={"retry_after_s": round(wait_s, 1)},
+    )
+    return _error(wrong, request_id=request_id, status=429, headers={"retry-after": str(int(wait_s) + 1)})
+
+
+def _status(wrong: ProtocolError) -> int:
+    if wrong.code == METHOD_NOT_FOUND:
+        return 404
+    return 200 if wrong.code == INTERNAL_ERROR else 400

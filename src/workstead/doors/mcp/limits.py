@@ -1,0 +1,71 @@
+"""Limits: calls per minute for each address and each credential, and changes under way at once (K16)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from workstead import errors
+from workstead.clock import Clock
+
+ACTIVE_PER_ACCOUNT = 4
+ACTIVE_PER_PROCESS = 16
+FAILURES_PER_MINUTE = 60
+
+_KEYS_MOST = 10_000
+_RETRY_S = 1.0
+
+
+class Allowance:
+    """How much each key may still do: a minute's worth at once, filled again evenly."""
+
+    def __init__(self, *, per_minute: int, clock: Clock) -> None:
+        self._most = float(per_minute)
+        self._per_s = per_minute / 60
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str) -> float | None:
+        """Take one; None when there was one, else in how many seconds there is."""
+        left, at_s = self._now(key)
+        if left < 1:
+            return (1 - left) / self._per_s
+        self._forget(at_s)
+        self._left[key] = (left - 1, at_s)
+        return None
+
+    def _now(self, key: str) -> tuple[float, float]:
+        now_s = self._clock.monotonic_s()
+        left, at_s = self._left.get(key, (self._most, now_s))
+        return min(self._most, left + (now_s - at_s) * self._per_s), now_s
+
+    def _forget(self, now_s: float) -> None:
+        """Keep the table small: whose allowance is full again needs no row; past that, the oldest go."""
+        if len(self._left) < _KEYS_MOST:
+            return
+        self._left = {key: kept for key, kept in self._left.items() if now_s - kept[1] < 60}
+        while len(self._left) >= _KEYS_MOST:
+            del self._left[next(iter(self._left))]
+
+
+class Active:
+    """How many changes of one account, and of all, are under way."""
+
+    def __init__(self) -> None:
+        self._of: Counter[str] = Counter()
+
+    @contextmanager
+    def one(self, account: str) -> Iterator[None]:
+        """Hold a place. Raises `limit` when the account has too many, `busy` when the process has."""
+        if self._of[account] >= ACTIVE_PER_ACCOUNT:
+            message = f"{ACTIVE_PER_ACCOUNT} changes of yours are under way; wait for one of them."
+            raise errors.limit("calls_active", message, retry_after_s=_RETRY_S)
+        if self._of.total() >= ACTIVE_PER_PROCESS:
+            message = f"{ACTIVE_PER_PROCESS} changes are under way here; try again."
+            raise errors.busy("server_busy", message, retry_after_s=_RETRY_S)
+        self._of[account] += 1
+        try:
+            yield
+        finally:
+            self._of[account] -= 1
+            if not self._of[account]:
+                del self._of[account]
