@@ -14,7 +14,8 @@ from workstead.agents.models import attempt, openai_chat, sizing
 from workstead.agents.models.attempt import Endpoint
 from workstead.agents.models.shape import Call, Message, Request, Role, Situation
 from workstead.clock import SystemClock
-from workstead.outbound.client import Client, Limits
+from workstead.outbound.calls import Limits
+from workstead.outbound.client import Client
 from workstead.work.workflow.graph import Provider, ProviderKind
 
 _TOKENS = 100_000

@@ -58,8 +58,4 @@ def database_kind(request: pytest.FixtureRequest) -> Iterator[str]:
     try:
         yield name
     finally:
-        server, databases.mode.server = databases.mode.server, None
-        for address in databases.mode.made:
-            assert server is not None
-            server.drop(address)
-        databases.mode.made.clear()
+        databases.mode.end()

@@ -120,5 +120,5 @@ class Notes(RuleBasedStateMachine):
 def test_documents_and_receipts_live_as_the_model_says(database_kind: str) -> None:
     """K04, K05: whatever is asked in whatever order, under whichever key."""
     case = Notes.TestCase
-    case.settings = settings(max_examples=25 if database_kind == "sqlite" else 4, stateful_step_count=25, deadline=None)
+    case.settings = settings(max_examples=25 if database_kind == "sqlite" else 2, stateful_step_count=25, deadline=None)
     case().runTest()

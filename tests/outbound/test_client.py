@@ -1,6 +1,8 @@
 """The client against a real server: nothing followed, nothing repeated, every limit kept, every failure named."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -8,10 +10,11 @@ import anyio
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
-from workstead.outbound.client import Client, Head, Limits, Outgoing, Progress
+from workstead.outbound.calls import Head, Limits, Outgoing, Progress
+from workstead.outbound.client import Client
 from workstead.outbound.failures import FailureKind, OutboundError
 
-COVERS_MODULES = ("outbound/failures.py",)
+COVERS_MODULES = ("outbound/calls.py", "outbound/failures.py", "outbound/sending.py")
 pytestmark = pytest.mark.covers("K19", "W15")
 QUICK = Limits(connect_s=1, inactivity_s=0.2, silence_s=0.5, deadline_s=1, answer_bytes=1000)
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -176,3 +179,10 @@ async def test_a_cancelled_call_lets_go_of_its_connection() -> None:
         server.drip, server.pieces = b"", (OK,)
         await made.post(call(server.url), Collected())
     assert server.connections == 2
+
+
+def test_the_library_is_loaded_by_the_first_call_and_not_before() -> None:
+    """quality.md, "memory idle": an instance that asks no model does not pay for the library."""
+    code = "import sys, workstead.app; print('httpx2' in sys.modules, 'psycopg' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["False", "False"]

@@ -210,7 +210,7 @@ def test_runs_live_as_the_model_says(database_kind: str) -> None:
     """W09, W10: whatever is pressed in whatever order, wherever the server dies, rows and refusals are the model's."""
     case = RunMachine.TestCase
     case.settings = settings(
-        max_examples=12 if database_kind == "sqlite" else 3,
+        max_examples=12 if database_kind == "sqlite" else 2,
         stateful_step_count=14,
         deadline=None,
         suppress_health_check=list(HealthCheck),

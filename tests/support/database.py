@@ -24,11 +24,28 @@ _MARK = b"postgresql://"
 
 @dataclass(kw_only=True)
 class Mode:
-    """What a new path becomes. server: None is SQLite. made: addresses to drop after the test."""
+    """What a new path becomes. server: None is SQLite.
+
+    made: addresses to drop after the test. lent: those that are emptied and kept, in `free`, for the next ones.
+    """
 
     server: Server | None = None
     template: str = ""
     made: list[str] = field(default_factory=list)
+    lent: list[str] = field(default_factory=list)
+    free: list[str] = field(default_factory=list)
+
+    def end(self) -> None:
+        """After a test: SQLite again, and nothing of it is left."""
+        server, self.server = self.server, None
+        assert server is not None
+        for address in self.made:
+            server.drop(address)
+        for address in self.lent:
+            server.empty(address)
+        self.free += self.lent
+        self.made.clear()
+        self.lent.clear()
 
 
 mode = Mode()
@@ -61,8 +78,8 @@ def make(path: Path) -> None:
     if mode.server is None:
         schema.prepare(path)
         return
-    address = mode.server.create(like=mode.template)
-    mode.made.append(address)
+    address = mode.free.pop() if mode.free else mode.server.create(like=mode.template)
+    mode.lent.append(address)
     path.write_text(address)
 
 

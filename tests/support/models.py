@@ -10,7 +10,8 @@ from workstead.agents.models.attempt import Endpoint
 from workstead.agents.models.availability import Availability
 from workstead.agents.models.routing import Means, Routed
 from workstead.agents.models.shape import Message, Request, Role, Situation, ToolSchema
-from workstead.outbound.client import Client, Limits
+from workstead.outbound.calls import Limits
+from workstead.outbound.client import Client
 from workstead.testing import SetClock
 from workstead.work.workflow.graph import Capabilities, KeyName, KeySource, Provider, ProviderKind
 

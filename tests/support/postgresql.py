@@ -49,6 +49,14 @@ class Server:
         """Drop a database, whoever is still connected."""
         self.run(f"DROP DATABASE IF EXISTS {name_of(address)} WITH (FORCE)")
 
+    def empty(self, address: str) -> None:
+        """Delete every row of ours, whoever is still connected; much quicker than a new database."""
+        name = name_of(address)
+        self.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        with closing(psycopg.connect(address, autocommit=True)) as raw:
+            tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
+            raw.execute("; ".join(f"DELETE FROM {table}" for (table,) in raw.execute(tables).fetchall()).encode())
+
     def run(self, text: str) -> None:
         """One statement on the server's own database."""
         with closing(psycopg.connect(self.address("postgres"), autocommit=True)) as raw:

@@ -247,7 +247,7 @@ def test_cards_live_as_the_model_says(start: Path, database_kind: str) -> None:
     CardMachine.start = start
     case = CardMachine.TestCase
     case.settings = settings(
-        max_examples=25 if database_kind == "sqlite" else 4,
+        max_examples=25 if database_kind == "sqlite" else 2,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

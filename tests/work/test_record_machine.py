@@ -222,7 +222,7 @@ def test_records_live_as_the_model_says(start: Path, database_kind: str) -> None
     RecordMachine.start = start
     case = RecordMachine.TestCase
     case.settings = settings(
-        max_examples=20 if database_kind == "sqlite" else 4,
+        max_examples=20 if database_kind == "sqlite" else 2,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

@@ -1,5 +1,7 @@
 """Which folders a project may have (S3)."""
 
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,3 +85,29 @@ def test_a_folder_that_brings_its_own_link_as_workstead_folder_is_refused(tmp_pa
         folders.prepare(project)
     assert refused.value.code == "path_blocked"
     assert names(data_folder) == ["instance.key"]
+
+
+def test_a_folder_that_the_server_may_not_write_is_refused() -> None:
+    """quality.md, "Bad input". Root may write everywhere, so an account that may not asks."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        top = Path(name)
+        top.chmod(0o755)
+        locked = top / "locked"
+        locked.mkdir(mode=0o755)
+        asking = os.fork()
+        if asking == 0:
+            os._exit(_codes_met(locked, top / "data"))
+        _, status = os.waitpid(asking, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def _codes_met(locked: Path, data_folder: Path) -> int:
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    else:
+        locked.chmod(0o555)
+    try:
+        folders.admit(locked, data_folder=data_folder, others=())
+    except errors.Refusal as refusal:
+        return 0 if refusal.code == "folder_unwritable" else 2
+    return 1

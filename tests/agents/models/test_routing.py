@@ -13,7 +13,7 @@ from workstead.agents.models import failures
 from workstead.agents.models.availability import Standing
 from workstead.agents.models.failures import ModelError
 from workstead.agents.models.shape import Answer
-from workstead.outbound.client import Limits
+from workstead.outbound.calls import Limits
 from workstead.testing import START
 from workstead.work.workflow.graph import Candidate, Capabilities, KeyName
 

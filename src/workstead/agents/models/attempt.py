@@ -13,7 +13,8 @@ from workstead.agents.models.wire import Wire
 from workstead.clock import Clock
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
-from workstead.outbound.client import Client, Head, Limits, Outgoing, Progress
+from workstead.outbound.calls import Head, Limits, Outgoing, Progress
+from workstead.outbound.client import Client
 from workstead.outbound.failures import FailureKind, OutboundError
 from workstead.work.workflow.graph import Candidate, Capabilities, Provider
 

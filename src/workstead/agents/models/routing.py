@@ -16,7 +16,8 @@ from workstead.agents.models.availability import Availability, Standing
 from workstead.agents.models.failures import FailureClass, KeyMissingError, ModelError, RequestTooLargeError
 from workstead.agents.models.shape import Answer, Request, Sent
 from workstead.clock import Clock
-from workstead.outbound.client import Client, Limits
+from workstead.outbound.calls import Limits
+from workstead.outbound.client import Client
 from workstead.work.workflow.graph import KeyName
 
 MAX_FAILURES = 4
