@@ -14,6 +14,7 @@ from workstead.kernel.access import Agent, Assistant, Caller, Permission, Person
 from workstead.kernel.store import Row, prepared
 from workstead.kernel.transaction import Tx
 
+_ID_CHARS = 36
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -83,8 +84,19 @@ def add(tx: Tx, *, name: str, slug: str, folder: str, owner_id: str) -> Project:
 
 def find(tx: Tx, id_or_slug: str) -> Project | None:
     """A project by id or short name, whoever asks; for locking only, never shown from here."""
-    row = tx.one(_BY_ID, k_id=id_or_slug) or tx.one(_BY_SLUG, k_slug=id_or_slug)
-    return _project(row) if row is not None else None
+    known = tx.known.get(("project", id_or_slug))
+    if isinstance(known, Project):
+        return known
+    if len(id_or_slug) == _ID_CHARS:
+        row = tx.one(_BY_ID, k_id=id_or_slug) or tx.one(_BY_SLUG, k_slug=id_or_slug)
+    else:
+        row = tx.one(_BY_SLUG, k_slug=id_or_slug) or tx.one(_BY_ID, k_id=id_or_slug)
+    if row is None:
+        return None
+    # A project's row is never changed, so a transaction looks it up once.
+    found = _project(row)
+    tx.known["project", id_or_slug] = found
+    return found
 
 
 def scope_of(tx: Tx, id_or_slug: str) -> str | None:

@@ -304,17 +304,20 @@ class Store:
         session.close()
 
     def _read_loop(self) -> None:
-        session = self._database.session(read_only=True)
+        # Opened by the first read: an instance at rest does not pay for eight connections.
+        session: Session | None = None
         while (hop := self._reads.get()) is not None:
             if not hop.start():
                 continue
             try:
+                session = session or self._database.session(read_only=True)
                 value = session.read(hop.job)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
                 hop.done(value)
-        session.close()
+        if session is not None:
+            session.close()
 
 
 def _timed(session: Session, hop: _Hop[T]) -> T:

@@ -9,7 +9,7 @@ class Tx:
 
     at: the transaction's one moment as stored text. change_id: names the change in every row it writes.
     wakes: the scopes whose followers are woken after the commit. gathered: what the operation read from outside the
-    database before the transaction began.
+    database before the transaction began. known: what was looked up and cannot change before the end.
     """
 
     def __init__(self, connection: Connection, *, clock: Clock, gathered: object = None) -> None:
@@ -19,6 +19,7 @@ class Tx:
         self._change_id: str | None = None
         self.wakes: set[str] = set()
         self.gathered = gathered
+        self.known: dict[tuple[str, str], object] = {}
 
     @property
     def at(self) -> str:

@@ -313,9 +313,9 @@ def touch(tx: Tx, was: Card) -> Card:
 
 
 def publish(tx: Tx, now: Card, *, change: Change, author: Author, changed: tuple[str, ...]) -> Card:
-    """Write a version, move the head, keep the row in step and tell the feed."""
+    """Write a version of a card that has changed, move the head, keep the row in step and tell the feed."""
     new = NewVersion(body=body(now), author=author, change=change.value, changed=changed)
-    return _save(tx, replace(now, head=documents.publish(tx, now.head, new=new)))
+    return _save(tx, replace(now, head=documents.publish(tx, now.head, new=new, keep_equal=True)))
 
 
 def body(one: Card) -> dict[str, Json]:

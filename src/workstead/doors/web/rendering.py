@@ -1,5 +1,6 @@
 """Rendering: templates over declared view values; every text they print is escaped, and redacted first (S21)."""
 
+import importlib
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from workstead.doors.web import markdown
 from workstead.doors.web.static_files import StaticFiles
 from workstead.kernel.redaction import Redactor
 
@@ -69,6 +69,8 @@ def words(value: str) -> str:
 
 def _markdown(redactor: Redactor, text: str) -> Markup:
     # Again afterwards: escapes of Markdown can keep a secret's shape apart until it is rendered.
+    # The parser is loaded by the first page that shows a text: an instance at rest does not pay for it.
+    markdown = importlib.import_module("workstead.doors.web.markdown")
     rendered = markdown.render(redactor.text(text).text)
     return Markup(redactor.text(str(rendered)).text)  # noqa: S704 - a placeholder holds no markup
 
