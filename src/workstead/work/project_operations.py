@@ -95,7 +95,7 @@ class ProjectList:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectDetail:
-    """One project. folder: None for whoever works in it by other means. run: the live one; there is none yet."""
+    """One project. folder: None for whoever works in it by other means."""
 
     id: str
     slug: str
@@ -106,7 +106,6 @@ class ProjectDetail:
     folder: str | None
     owner: str
     trusted_digest: str | None
-    run: str | None
     created_at: str
 
 
@@ -212,7 +211,6 @@ def get(tx: Tx, caller: Caller, args: GetProject) -> ProjectDetail:
         folder=None if isinstance(caller, Agent | Assistant) else one.folder,
         owner=owner.name if owner is not None else "",
         trusted_digest=configurations.newest_trusted(tx, one.id),
-        run=None,
         created_at=one.created_at,
     )
 
