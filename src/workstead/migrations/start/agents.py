@@ -1,0 +1,109 @@
+"""The tables of `agents`."""
+
+from alembic import op
+from sqlalchemy import Index, PrimaryKeyConstraint
+
+from workstead.migrations.start import columns
+
+
+def upgrade() -> None:
+    """Make the tables."""
+    _from_conversation()
+    _from_exchange_end()
+
+
+def _from_conversation() -> None:
+    op.create_table(
+        "conversation",
+        columns.text("id"),
+        columns.text("project_id"),
+        columns.text("card_id"),
+        columns.text("agent"),
+        columns.text("started_at"),
+        columns.number("segment"),
+        columns.number("rows"),
+        columns.number("answer_row"),
+        PrimaryKeyConstraint("id"),
+        Index("conversation_card", "project_id", "card_id"),
+    )
+    op.create_table(
+        "conversation_row",
+        columns.text("conversation_id"),
+        columns.number("number"),
+        columns.number("segment"),
+        columns.text("kind"),
+        columns.text("role"),
+        columns.text("at"),
+        columns.text("activation_id"),
+        columns.optional_text("input_id"),
+        columns.optional_text("call_id"),
+        columns.optional_text("tool"),
+        columns.text("content"),
+        PrimaryKeyConstraint("conversation_id", "number"),
+    )
+    op.create_table(
+        "exchange",
+        columns.text("id"),
+        columns.text("conversation_id"),
+        columns.text("activation_id"),
+        columns.text("effect_id"),
+        columns.number("segment"),
+        columns.number("first_row"),
+        columns.number("last_row"),
+        columns.text("provider"),
+        columns.text("model"),
+        columns.text("prefix_digest"),
+        columns.text("tools_digest"),
+        columns.number("request_bytes"),
+        columns.text("at"),
+        PrimaryKeyConstraint("id"),
+        Index("exchange_conversation", "conversation_id", "id"),
+    )
+
+
+def _from_exchange_end() -> None:
+    op.create_table(
+        "exchange_end",
+        columns.text("exchange_id"),
+        columns.text("ended"),
+        columns.optional_text("finish"),
+        columns.optional_text("failure"),
+        columns.optional_number("input_tokens"),
+        columns.optional_number("output_tokens"),
+        columns.optional_number("cached_tokens"),
+        columns.optional_text("provider"),
+        columns.optional_text("model"),
+        columns.optional_text("sent_digest"),
+        columns.optional_number("sent_bytes"),
+        columns.optional_number("attempts"),
+        columns.text("at"),
+        PrimaryKeyConstraint("exchange_id"),
+    )
+    op.create_table(
+        "process",
+        columns.text("id"),
+        columns.text("project_id"),
+        columns.text("card_id"),
+        columns.text("activation_id"),
+        columns.text("command"),
+        columns.text("cwd"),
+        columns.number("pid"),
+        columns.number("start_ticks"),
+        columns.text("boot_id"),
+        columns.text("started_at"),
+        PrimaryKeyConstraint("id"),
+        Index("process_card", "project_id", "card_id", "id"),
+    )
+    op.create_table(
+        "process_end",
+        columns.text("process_id"),
+        columns.text("kind"),
+        columns.optional_number("code"),
+        columns.optional_number("signal"),
+        columns.number("stdout_bytes"),
+        columns.number("stderr_bytes"),
+        columns.number("stdout_complete"),
+        columns.number("stderr_complete"),
+        columns.text("at"),
+        PrimaryKeyConstraint("process_id"),
+    )
