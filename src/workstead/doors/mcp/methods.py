@@ -68,6 +68,13 @@ class Methods:
         """Every tool; made when the first assistant asks, because their schemas cost time and memory."""
         return Toolbox(self._operations.table.values())
 
+    def brief(self, message: Message) -> bool:
+        """Whether a message only reads: there is nothing to withdraw when its client goes away."""
+        if message.method != "tools/call":
+            return True
+        tool = self.toolbox.tools.get(str(message.params.get("name")))
+        return tool is None or tool.operation.effect is Effect.READ
+
     async def answer(self, request: Request) -> Mapping[str, object]:
         """The result of a request.
 
