@@ -117,7 +117,7 @@ AnyOperation = Operation[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Admitted:
-    """A call whose input is checked. digest: of the canonical input without its request id."""
+    """A call whose input is checked. digest: of a change's canonical input without its request id."""
 
     operation: AnyOperation
     args: Input
@@ -189,10 +189,9 @@ class Operations:
         operation = self.table.get(name)
         if operation is None or door not in operation.doors:
             raise errors.not_found("operation", name)
-        body = {key: value for key, value in raw.items() if key != "request_id"}
         try:
             args = operation.input.model_validate_json(canonical.dump(dict(raw)))
-            digest = canonical.digest(body)
+            digest = "" if operation.effect is Effect.READ else canonical.digest(_without_key(raw))
         except ValidationError as error:
             raise input_refusal(error) from None
         except TypeError:
@@ -277,6 +276,10 @@ def _sentence(kind: str, message: str) -> str:
     if kind == "missing":
         return "this field is required"
     return message[:1].lower() + message[1:]
+
+
+def _without_key(raw: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in raw.items() if key != "request_id"}
 
 
 def _key(caller: Caller, admitted: Admitted, *, request_id: str) -> receipts.Key:
