@@ -18,6 +18,7 @@ from workstead.clock import Clock
 from workstead.kernel import access, canonical, faults, receipts, scopes
 from workstead.kernel.access import Authority, Caller, Permission, Proof
 from workstead.kernel.feed import Wakes
+from workstead.kernel.media import Shown
 from workstead.kernel.store import Connection, Store
 from workstead.kernel.transaction import Tx
 
@@ -90,7 +91,7 @@ class Operation(Generic[I, O]):
     lock: the scope a write locks, found from its input (None: there is no such scope). again: needed where an
     answer can pass the receipt's limit. gather: reads what a write needs from outside the database (a folder), on a
     reader thread before the transaction and after the caller's permissions were checked once; the handler finds it
-    in `tx.gathered`.
+    in `tx.gathered`. shows: pictures, sounds and documents that a door may put beside the answer's data.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Operation(Generic[I, O]):
     answer: AnswerRule = AnswerRule.KEEP
     again: Again[O] | None = None
     gather: Callable[[Tx, Caller, I], object] | None = None
+    shows: Callable[[O], tuple[Shown, ...]] | None = None
     adapter: TypeAdapter[O] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -189,15 +191,7 @@ class Operations:
         operation = self.table.get(name)
         if operation is None or door not in operation.doors:
             raise errors.not_found("operation", name)
-        body = {key: value for key, value in raw.items() if key != "request_id"}
-        try:
-            args = operation.input.model_validate_json(canonical.dump(dict(raw)))
-            digest = canonical.digest(body)
-        except ValidationError as error:
-            raise input_refusal(error) from None
-        except TypeError:
-            message = "The input holds something JSON cannot carry (a lone surrogate, NaN or a number past 64 bits)."
-            raise errors.invalid("input_invalid", message) from None
+        args, digest = checked(operation.input, raw)
         return Admitted(operation=operation, args=args, digest=digest, request_id=getattr(args, "request_id", None))
 
     async def _read(self, proof: Proof, admitted: Admitted) -> object:
@@ -259,6 +253,20 @@ class Operations:
         answer = operation.handler(tx, caller, admitted.args)
         receipts.keep(tx, key, _keep(operation, answer))
         return answer
+
+
+def checked(model: type[I], raw: Mapping[str, object]) -> tuple[I, str]:
+    """The typed input, and the digest of what was sent without its request id; raises `invalid` with paths."""
+    body = {key: value for key, value in raw.items() if key != "request_id"}
+    try:
+        args = model.model_validate_json(canonical.dump(dict(raw)))
+        digest = canonical.digest(body)
+    except ValidationError as error:
+        raise input_refusal(error) from None
+    except TypeError:
+        message = "The input holds something JSON cannot carry (a lone surrogate, NaN or a number past 64 bits)."
+        raise errors.invalid("input_invalid", message) from None
+    return args, digest
 
 
 def input_refusal(error: ValidationError) -> errors.Refusal:

@@ -30,7 +30,10 @@ from workstead.doors.mcp.frames import (
 from workstead.doors.mcp.limits import Allowance
 from workstead.doors.mcp.methods import Methods, Request
 from workstead.doors.mcp.revisions import OLDEST, STATELESS, Revision
+from workstead.doors.mcp.streams import Stream
+from workstead.kernel import acts
 from workstead.kernel.access import Assistant
+from workstead.kernel.acts import Report
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 
@@ -78,8 +81,13 @@ class Endpoint:
         """Answer one request; a client that goes away ends what was begun for it."""
         request_id = uuid4().hex
         found = self._turned_away(scope, request_id)
-        reply = await self._answered(found, receive) if isinstance(found, Call) else found
+        accepted = http.headers_of(scope).get("accept", "").lower()
+        stream = Stream(send, headers={"x-request-id": request_id}, accepted=accepted)
+        reply = await self._answered(found, receive, stream) if isinstance(found, Call) else found
         if reply is None:
+            return
+        if stream.begun:
+            await stream.end(reply.body or b"")
             return
         headers = {"x-request-id": request_id, **reply.headers}
         kind = "application/json" if reply.body is not None else None
@@ -113,7 +121,7 @@ class Endpoint:
         at = iso(self._clock.now())
         return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at)
 
-    async def _answered(self, call: Call, receive: Receive) -> Reply | None:
+    async def _answered(self, call: Call, receive: Receive, stream: Stream) -> Reply | None:
         """The reply to a body; None when there is nobody to send it to."""
         try:
             with anyio.fail_after(BODY_WAIT_S):
@@ -129,11 +137,11 @@ class Endpoint:
         reply: Reply | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(_until_gone, receive, group.cancel_scope)
-            reply = await self._replied(call, body)
+            reply = await self._replied(call, body, stream)
             group.cancel_scope.cancel()
         return reply
 
-    async def _replied(self, call: Call, body: bytes) -> Reply:
+    async def _replied(self, call: Call, body: bytes, stream: Stream) -> Reply:
         value: Json = None
         try:
             value = frames.read(body)
@@ -143,11 +151,11 @@ class Endpoint:
         try:
             if isinstance(value, list):
                 return await self._batch(call, revision, value)
-            return await self._single(call, revision, value)
+            return await self._single(call, revision, value, stream=stream)
         except errors.Refusal as refused:
             return _challenge(refused, request_id=call.id, presented=True)
 
-    async def _single(self, call: Call, revision: Revision, value: Json) -> Reply:
+    async def _single(self, call: Call, revision: Revision, value: Json, *, stream: Stream) -> Reply:
         identity = frames.id_of(value)
         try:
             message = frames.message(value)
@@ -156,8 +164,9 @@ class Endpoint:
             revisions.check(message, call.headers, revision)
         except ProtocolError as wrong:
             return _error(wrong, request_id=call.id, status=400, identity=identity)
+        stream.about(message)
         try:
-            return Reply(status=200, body=await self._result(call, revision, message))
+            return Reply(status=200, body=await self._result(call, revision, message, report=stream.report))
         except ProtocolError as wrong:
             status = _status(wrong) if revision == STATELESS else 200
             return _error(wrong, request_id=call.id, status=status, identity=identity)
@@ -183,9 +192,17 @@ class Endpoint:
                 answers.append(frames.error(frames.id_of(value), wrong, request_id=call.id))
         return Reply(status=200, body=b"[" + b",".join(answers) + b"]") if answers else Reply(status=202)
 
-    async def _result(self, call: Call, revision: Revision, message: Message) -> bytes:
+    async def _result(
+        self, call: Call, revision: Revision, message: Message, *, report: Report = acts.unheard
+    ) -> bytes:
         request = Request(
-            id=call.id, message=message, revision=revision, digest=call.digest, assistant=call.assistant, at=call.at
+            id=call.id,
+            message=message,
+            revision=revision,
+            digest=call.digest,
+            assistant=call.assistant,
+            at=call.at,
+            report=report,
         )
         try:
             return frames.result(message.id, await self._methods.answer(request))
