@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_types import methods
 import pytest
+from mcp_types import methods
 
 from support import door
 from support.server import Running

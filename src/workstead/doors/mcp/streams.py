@@ -11,7 +11,7 @@ from workstead.kernel.canonical import Json
 
 EVENTS = "text/event-stream"
 # A reader that does not read must not hold up what it asked for.
-REPORT_WAIT_S = 1.0
+REPORT_WAIT_S = 0.25
 
 _TOKEN_KEY = "progressToken"  # noqa: S105 - the protocol's name for what a report is about
 
