@@ -16,6 +16,9 @@ case "$*" in *"$FAIL_AT"*) [ -z "$FAIL_AT" ] || { echo "broken: $FAIL_AT"; exit 
 """
 
 
+FULL_RUN = "-m pytest --report=build/report.json --numprocesses=auto --maxprocesses=4 --dist=loadfile"
+
+
 class Checkout:
     """A checkout of `./dev` alone, on a machine whose only Python is the stand-in."""
 
@@ -147,7 +150,7 @@ def test_only_a_full_test_run_is_reported(checkout: Checkout) -> None:
     """The capability table speaks of all tests or of none."""
     checkout.run("dev", "bench")
     checkout.run("dev", "test")
-    assert checkout.asked() == ["-m pytest --report=build/report.json"]
+    assert checkout.asked() == [FULL_RUN]
     checkout.run("dev", "test", "tests/rules", "-x")
     assert checkout.asked() == ["-m pytest tests/rules -x"]
 
@@ -156,7 +159,7 @@ def test_continuous_integration_runs_check_then_test_and_nothing_after_a_failure
     """quality.md, commands."""
     checkout.run("dev", "bench")
     assert checkout.run(".ci/run").returncode == 0
-    assert checkout.asked()[-1] == "-m pytest --report=build/report.json"
+    assert checkout.asked()[-1] == FULL_RUN
     assert len(checkout.asked()) == 6
     assert checkout.run(".ci/run", fail_at="mypy").returncode == 1
     assert len(checkout.asked()) == 5

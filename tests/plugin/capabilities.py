@@ -2,20 +2,25 @@
 
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from plugin import table
 
 # Folders of tests that are a slice of their own; everything else is a unit test.
-SLICES = ("browser", "conformance", "faults", "journeys", "migration", "postgres", "rules")
+SLICES = ("browser", "conformance", "faults", "migrations", "rules")
 
 
 class Recorder:
-    """Collects how each test ended, in the session that runs them."""
+    """Collects how each test ended; beside several workers that is the session that leads them.
+
+    What a test covers travels with its reports, because only a worker sees the tests themselves.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._path: Path | None = config.getoption("--report")
@@ -24,14 +29,14 @@ class Recorder:
         self._duration_s: dict[str, float] = defaultdict(float)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Refuse a marker that names no capability; remember the others."""
+        """Refuse a marker that names no capability; send the others along."""
         known = table.meanings(table.DOCUMENT.read_text(encoding="utf-8"))
         for item in items:
             named = [identity for marker in item.iter_markers("covers") for identity in marker.args]
             unknown = sorted(set(named) - known.keys())
             if unknown:
                 raise pytest.UsageError(f"{item.nodeid} covers {', '.join(unknown)}: not in docs/capabilities.md")
-            self._covers[item.nodeid] = named
+            item.user_properties.append(("covers", named))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the worst outcome of set-up, call and tear-down."""
@@ -39,6 +44,9 @@ class Recorder:
         worse = "failed" in {before, report.outcome}
         self._outcome[report.nodeid] = "failed" if worse else _worse(before, report.outcome)
         self._duration_s[report.nodeid] += report.duration
+        for name, value in report.user_properties:
+            if name == "covers":
+                self._covers[report.nodeid] = list(cast("list[str]", value))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the time of each slice above pytest's closing line."""
@@ -72,6 +80,8 @@ class Recorder:
 def slice_of(nodeid: str) -> str:
     """The slice a test belongs to, by its folder."""
     parts = nodeid.split("::", maxsplit=1)[0].split("/")
+    if re.search(r"\[.*\bpostgresql\b", nodeid) and parts[1] not in SLICES:
+        return "postgresql"
     return parts[1] if len(parts) > 2 and parts[1] in SLICES else "unit"
 
 
@@ -85,7 +95,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One recorder per session."""
+    """One recorder per session; a worker sends its reports to the session that leads it and writes none."""
+    if hasattr(config, "workerinput"):
+        config.option.report = None
     config.pluginmanager.register(Recorder(config), "capability-recorder")
 
 

@@ -115,7 +115,9 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
     ("nodeid", "name"),
     [
         ("tests/faults/test_kill.py::test_a", "faults"),
-        ("tests/journeys/test_first.py::test_a[x/y]", "journeys"),
+        ("tests/faults/test_kill.py::test_a[postgresql-done]", "faults"),
+        ("tests/kernel/test_store.py::test_a[postgresql]", "postgresql"),
+        ("tests/browser/test_first.py::test_a[x/y]", "browser"),
         ("tests/kernel/test_store.py::test_a", "unit"),
         ("tests/test_rules.py::test_a", "unit"),
     ],
@@ -123,3 +125,13 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
 def test_a_test_belongs_to_the_slice_of_its_folder(nodeid: str, name: str) -> None:
     """quality.md, tests: `./dev test` prints the time of each slice."""
     assert slice_of(nodeid) == name
+
+
+def test_beside_workers_the_leading_session_reports_for_all(tmp_path: Path) -> None:
+    """A worker sees the tests and their markers; the report must not lose either."""
+    report = tmp_path / "report.json"
+    done = session(tmp_path, BODY, "-p", "xdist.plugin", "-n", "1", f"--report={report}")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    covers = {test["id"].rpartition(":")[2]: test["covers"] for test in json.loads(report.read_text())["tests"]}
+    assert covers["test_passes"] == ["K01", "W02"]
+    assert covers["test_skips"] == ["W02"]

@@ -1,8 +1,10 @@
 """The endpoint: one address for messages over HTTP; who calls is known before a body is read."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 from uuid import uuid4
 
 import anyio
@@ -27,7 +29,7 @@ from workstead.doors.mcp.frames import (
     Message,
     ProtocolError,
 )
-from workstead.doors.mcp.limits import Allowance
+from workstead.doors.mcp.limits import Allowance, Seen
 from workstead.doors.mcp.methods import Methods, Request
 from workstead.doors.mcp.revisions import OLDEST, STATELESS, Revision
 from workstead.doors.mcp.streams import Stream
@@ -41,8 +43,19 @@ PATHS = frozenset({"/mcp", "/mcp/"})
 BODY_WAIT_S = 10.0
 
 _SCHEME = "bearer "
+# An operation reads authority in its own transaction (K06); for everything else it is read here.
+_READS_ITSELF = "tools/call"
 _ONCE = ("authorization", "content-type", *revisions.ROUTING_HEADERS)
 _LOG = structlog.get_logger()
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ends:
+    """The two ends of a request's line: where its client's leaving is heard, and where reports are sent."""
+
+    receive: Receive
+    stream: Stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +67,11 @@ class Call:
     digest: str
     assistant: Assistant
     at: str
+    ends: _Ends
+
+
+class _GoneError(Exception):
+    """The client went away; what was begun for it has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +94,14 @@ class Endpoint:
         self._clock = clock
         self._addresses = addresses
         self._failures = failures
+        self._seen = Seen(clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; a client that goes away ends what was begun for it."""
         request_id = uuid4().hex
-        found = self._turned_away(scope, request_id)
-        accepted = http.headers_of(scope).get("accept", "").lower()
-        stream = Stream(send, headers={"x-request-id": request_id}, accepted=accepted)
-        reply = await self._answered(found, receive, stream) if isinstance(found, Call) else found
+        stream = Stream(send, headers={"x-request-id": request_id})
+        found = self._turned_away(scope, _Ends(receive=receive, stream=stream), request_id)
+        reply = await self._answered(found, receive) if isinstance(found, Call) else found
         if reply is None:
             return
         if stream.begun:
@@ -93,7 +111,7 @@ class Endpoint:
         kind = "application/json" if reply.body is not None else None
         await Response(reply.body, status_code=reply.status, headers=headers, media_type=kind)(scope, receive, send)
 
-    def _turned_away(self, scope: Scope, request_id: str) -> Reply | Call:
+    def _turned_away(self, scope: Scope, ends: _Ends, request_id: str) -> Reply | Call:
         """What can be said before the body is read: a refusal, or who calls."""
         headers = http.headers_of(scope)
         twice = http.repeated(scope, _ONCE)
@@ -108,7 +126,7 @@ class Endpoint:
         try:
             if digest is None:
                 raise errors.unauthenticated("Send your assistant's token: `Authorization: Bearer ws_ast_...`.")
-            assistant = self._effects.glance(lambda tx: authority.presented(tx, digest))
+            assistant = self._seen.get(digest) or self._live(digest)
         except errors.Refusal as refused:
             # Only the wrong ones wait: programs of one machine share its address, and one may hold an ended token.
             wait_s = self._failures.take(address) if digest is not None else None
@@ -119,29 +137,34 @@ class Endpoint:
         if wrong_shape is not None:
             return wrong_shape
         at = iso(self._clock.now())
-        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at)
+        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at, ends=ends)
 
-    async def _answered(self, call: Call, receive: Receive, stream: Stream) -> Reply | None:
+    def _live(self, digest: str) -> Assistant:
+        """The assistant behind a token now; raises `unauthenticated`."""
+        found = self._effects.glance(lambda tx: authority.presented(tx, digest))
+        self._seen.keep(digest, found)
+        return found
+
+    async def _answered(self, call: Call, receive: Receive) -> Reply | None:
         """The reply to a body; None when there is nobody to send it to."""
+        body: bytes | None = None
         try:
-            with anyio.fail_after(BODY_WAIT_S):
+            with anyio.CancelScope(deadline=anyio.current_time() + BODY_WAIT_S) as waiting:
                 body = await _body(receive)
-        except TimeoutError:
-            wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
-            return _error(wrong, request_id=call.id, status=408)
         except HTTPException:
             message = f"Send at most {frames.BODY_LIMIT_BYTES} bytes."
             return _error(ProtocolError(code=INVALID_REQUEST, message=message), request_id=call.id, status=413)
+        if waiting.cancelled_caught:
+            wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
+            return _error(wrong, request_id=call.id, status=408)
         if body is None:
             return None
-        reply: Reply | None = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(_until_gone, receive, group.cancel_scope)
-            reply = await self._replied(call, body, stream)
-            group.cancel_scope.cancel()
-        return reply
+        try:
+            return await self._replied(call, body)
+        except _GoneError:
+            return None
 
-    async def _replied(self, call: Call, body: bytes, stream: Stream) -> Reply:
+    async def _replied(self, call: Call, body: bytes) -> Reply:
         value: Json = None
         try:
             value = frames.read(body)
@@ -151,11 +174,11 @@ class Endpoint:
         try:
             if isinstance(value, list):
                 return await self._batch(call, revision, value)
-            return await self._single(call, revision, value, stream=stream)
+            return await self._single(call, revision, value)
         except errors.Refusal as refused:
             return _challenge(refused, request_id=call.id, presented=True)
 
-    async def _single(self, call: Call, revision: Revision, value: Json, *, stream: Stream) -> Reply:
+    async def _single(self, call: Call, revision: Revision, value: Json) -> Reply:
         identity = frames.id_of(value)
         try:
             message = frames.message(value)
@@ -164,9 +187,9 @@ class Endpoint:
             revisions.check(message, call.headers, revision)
         except ProtocolError as wrong:
             return _error(wrong, request_id=call.id, status=400, identity=identity)
-        stream.about(message)
+        call.ends.stream.about(message, accepted=call.headers.get("accept", ""))
         try:
-            return Reply(status=200, body=await self._result(call, revision, message, report=stream.report))
+            return Reply(status=200, body=await self._result(call, revision, message, report=call.ends.stream.report))
         except ProtocolError as wrong:
             status = _status(wrong) if revision == STATELESS else 200
             return _error(wrong, request_id=call.id, status=status, identity=identity)
@@ -205,8 +228,14 @@ class Endpoint:
             report=report,
         )
         try:
-            return frames.result(message.id, await self._methods.answer(request))
-        except (errors.Refusal, ProtocolError):
+            if message.method != _READS_ITSELF:
+                self._live(call.digest)
+            if self._methods.brief(message):
+                found = await self._methods.answer(request)
+            else:
+                found = await _while_there(call.ends.receive, partial(self._methods.answer, request))
+            return frames.result(message.id, found)
+        except (errors.Refusal, ProtocolError, _GoneError):
             raise
         except Exception:  # noqa: BLE001
             # A door is where the unexpected ends: the trace stays here, its id goes out (house style, line 32).
@@ -253,6 +282,18 @@ async def _body(receive: Receive) -> bytes | None:
         parts.append(event.get("body", b""))
         if not event.get("more_body", False):
             return b"".join(parts)
+
+
+async def _while_there(receive: Receive, work: Callable[[], Awaitable[T]]) -> T:
+    """The result of some work; raises _GoneError and cancels it when the client goes away first."""
+    done: list[T] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(_until_gone, receive, group.cancel_scope)
+        done.append(await work())
+        group.cancel_scope.cancel()
+    if not done:
+        raise _GoneError
+    return done[0]
 
 
 async def _until_gone(receive: Receive, working: anyio.CancelScope) -> None:

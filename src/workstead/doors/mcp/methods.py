@@ -100,6 +100,13 @@ class Methods:
         """Every tool; made when the first assistant asks, because their schemas cost time and memory."""
         return Toolbox([*self._operations.table.values(), *self._acts])
 
+    def brief(self, message: Message) -> bool:
+        """Whether a message only reads the database: there is nothing to withdraw when its client goes away."""
+        if message.method != "tools/call":
+            return True
+        tool = self.toolbox.tools.get(str(message.params.get("name")))
+        return tool is None or (not isinstance(tool.entry, Act) and tool.entry.effect is Effect.READ)
+
     async def answer(self, request: Request) -> Mapping[str, object]:
         """The result of a request.
 

@@ -19,16 +19,17 @@ _TOKEN_KEY = "progressToken"  # noqa: S105 - the protocol's name for what a repo
 class Stream:
     """What is sent back while one message is answered. Nothing is sent unless its sender asked to be told."""
 
-    def __init__(self, send: Send, *, headers: Mapping[str, str], accepted: str) -> None:
+    def __init__(self, send: Send, *, headers: Mapping[str, str]) -> None:
         self._send = send
         self._headers = headers
-        self._accepts = EVENTS in accepted
+        self._accepts = False
         self._token: Json = None
         self._last = float("-inf")
         self.begun = False
 
-    def about(self, message: Message) -> None:
-        """Report about this message, if it says how."""
+    def about(self, message: Message, *, accepted: str) -> None:
+        """Report about this message, if it says how and its sender takes streams."""
+        self._accepts = EVENTS in accepted.lower()
         meta = message.params.get("_meta")
         token = meta.get(_TOKEN_KEY) if isinstance(meta, dict) else None
         self._token = token if isinstance(token, str | int) and not isinstance(token, bool) else None
