@@ -123,6 +123,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         handler=find,
         lock=lambda _, __: scopes.INSTANCE,
         reach=Reach.KEY,
+        exact=True,  # packaged text, whose examples of keys hide nothing
     ),
     Operation(
         name="read_documentation",
@@ -135,5 +136,6 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         handler=read,
         lock=lambda _, __: scopes.INSTANCE,
         reach=Reach.KEY,
+        exact=True,  # packaged text, whose examples of keys hide nothing
     ),
 )

@@ -91,7 +91,8 @@ class Operation(Generic[I, O]):
     lock: the scope a write locks, found from its input (None: there is no such scope). again: needed where an
     answer can pass the receipt's limit. gather: reads what a write needs from outside the database (a folder), on a
     reader thread before the transaction and after the caller's permissions were checked once; the handler finds it
-    in `tx.gathered`. shows: pictures, sounds and documents that a door may put beside the answer's data.
+    in `tx.gathered`. shows: pictures, sounds and documents that a door may put beside the answer's data. exact:
+    the answer leaves as it is (S21: exact bytes); everything else is redacted by its door.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Operation(Generic[I, O]):
     again: Again[O] | None = None
     gather: Callable[[Tx, Caller, I], object] | None = None
     shows: Callable[[O], tuple[Shown, ...]] | None = None
+    exact: bool = False
     adapter: TypeAdapter[O] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -228,12 +228,7 @@ class Endpoint:
             report=report,
         )
         try:
-            if message.method != _READS_ITSELF:
-                self._live(call.digest)
-            if self._methods.brief(message):
-                found = await self._methods.answer(request)
-            else:
-                found = await _while_there(call.ends.receive, partial(self._methods.answer, request))
+            found = await self._found(call, request)
             return frames.result(message.id, found)
         except (errors.Refusal, ProtocolError, _GoneError):
             raise
@@ -242,6 +237,23 @@ class Endpoint:
             _LOG.exception("mcp request failed", request_id=call.id, method=message.method[:100])
             text = f"Something went wrong in the server; its log has the details under {call.id}."
             raise ProtocolError(code=INTERNAL_ERROR, message=text) from None
+
+    async def _found(self, call: Call, request: Request) -> Mapping[str, object]:
+        message = request.message
+        brief = self._methods.brief(message)
+        if not brief or message.method != _READS_ITSELF:
+            self._live(call.digest)
+        if not brief:
+            return await _while_there(call.ends.receive, partial(self._methods.answer, request))
+        try:
+            found = await self._methods.answer(request)
+        except ProtocolError:
+            self._live(call.digest)
+            raise
+        if found.get("isError"):
+            # A limit or a wrong name was said before anybody asked who calls; an ended token is told that it ended.
+            self._live(call.digest)
+        return found
 
 
 def _require_no_handshake(message: Message) -> None:

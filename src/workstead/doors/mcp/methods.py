@@ -154,7 +154,8 @@ class Methods:
         self._noted(request, name, OK)
         shown = cast("Json", entry.adapter.dump_python(answered, mode="json"))
         media = entry.shows(answered) if entry.shows is not None else ()
-        return results.answer(shown, request.revision, redactor=self._redactor, media=media)
+        exact = not isinstance(entry, Act) and entry.exact
+        return results.answer(shown, request.revision, redactor=self._redactor, media=media, exact=exact)
 
     async def _performed(self, request: Request, entry: Entry, arguments: dict[str, Json]) -> object:
         proof = AssistantProof(digest=request.digest)

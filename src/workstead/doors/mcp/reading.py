@@ -66,13 +66,20 @@ class Reading:
         uri = params.get("uri")
         if not isinstance(uri, str):
             raise ProtocolError(code=INVALID_PARAMS, message="resources/read takes a uri.")
+        fixed = self._fixed.get(uri)
+        if fixed is not None:
+            # The same for everybody, from the package: nothing to hide, and an example of a key stays readable.
+            return {"contents": [results.contents(uri, fixed.mime_type, fixed.read())]}
         try:
             found = await self._content(uri, run)
         except errors.Refusal as refused:
             raise _failed(refused, revision, uri) from None
         if found is None:
             raise _not_found(revision, uri, f"There is no resource {uri[:200]!r} that you can see.")
-        content, altered = results.contents(uri, found[0], found[1], redactor=self._redactor)
+        mime_type, data = found
+        shown = self._redactor.text(data) if isinstance(data, str) else None
+        altered = shown is not None and shown.altered
+        content = results.contents(uri, mime_type, shown.text if shown is not None else data)
         return {"contents": [content]} | ({"_meta": {results.REDACTED_KEY: True}} if altered else {})
 
     async def prompts(self, revision: Revision, _: Mapping[str, Json], __: Run) -> dict[str, object]:
@@ -124,9 +131,6 @@ class Reading:
 
     async def _content(self, uri: str, run: Run) -> tuple[str, str | bytes] | None:
         """Its kind and what is in it; None when no address of ours looks like that."""
-        fixed = self._fixed.get(uri)
-        if fixed is not None:
-            return fixed.mime_type, fixed.read()
         if len(uri) > _URI_LIMIT_CHARS:
             return None
         for each in self._library.templates:

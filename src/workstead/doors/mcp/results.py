@@ -10,14 +10,19 @@ from workstead.doors.mcp.revisions import OLDEST, Revision
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 from workstead.kernel.media import Medium, Shown
-from workstead.kernel.redaction import Redactor
+from workstead.kernel.redaction import RedactedTree, Redactor
 
 REDACTED_KEY = "io.workstead/redacted"
 
 
-def answer(shown: Json, revision: Revision, *, redactor: Redactor, media: Sequence[Shown] = ()) -> dict[str, Json]:
-    """What an operation answered, redacted, twice: some clients read only one of the two. media: stand after it."""
-    found = redactor.tree(shown)
+def answer(
+    shown: Json, revision: Revision, *, redactor: Redactor, media: Sequence[Shown] = (), exact: bool = False
+) -> dict[str, Json]:
+    """What an operation answered, redacted unless it is exact, twice: some clients read only one of the two.
+
+    media: stand after it.
+    """
+    found = RedactedTree(value=shown, altered=False) if exact else redactor.tree(shown)
     made: dict[str, Json] = {
         "content": [_text(found.value), *(content(each, redactor=redactor) for each in media)],
         "isError": False,
@@ -49,16 +54,14 @@ def content(shown: Shown, *, redactor: Redactor) -> Json:
         return {"type": "text", "text": redactor.text(shown).text}
     if isinstance(shown, Medium):
         return {"type": shown.kind, "data": _base64(shown.data), "mimeType": shown.mime_type}
-    return {"type": "resource", "resource": contents(shown.uri, shown.mime_type, shown.data, redactor=redactor)[0]}
+    data = redactor.text(shown.data).text if isinstance(shown.data, str) else shown.data
+    return {"type": "resource", "resource": contents(shown.uri, shown.mime_type, data)}
 
 
-def contents(uri: str, mime_type: str, data: str | bytes, *, redactor: Redactor) -> tuple[dict[str, Json], bool]:
-    """A resource's content, and whether a secret was hidden in it."""
+def contents(uri: str, mime_type: str, data: str | bytes) -> dict[str, Json]:
+    """A resource's content as it is."""
     about: dict[str, Json] = {"uri": uri, "mimeType": mime_type}
-    if isinstance(data, bytes):
-        return about | {"blob": _base64(data)}, False
-    found = redactor.text(data)
-    return about | {"text": found.text}, found.altered
+    return about | ({"text": data} if isinstance(data, str) else {"blob": _base64(data)})
 
 
 def _base64(data: bytes) -> str:
