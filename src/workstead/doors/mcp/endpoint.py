@@ -31,7 +31,10 @@ from workstead.doors.mcp.frames import (
 from workstead.doors.mcp.limits import Allowance, Seen
 from workstead.doors.mcp.methods import Methods, Request
 from workstead.doors.mcp.revisions import OLDEST, STATELESS, Revision
+from workstead.doors.mcp.streams import Stream
+from workstead.kernel import acts
 from workstead.kernel.access import Assistant
+from workstead.kernel.acts import Report
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 
@@ -47,6 +50,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Ends:
+    """The two ends of a request's line: where its client's leaving is heard, and where reports are sent."""
+
+    receive: Receive
+    stream: Stream
+
+
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """One HTTP request whose sender is known."""
 
@@ -55,7 +66,7 @@ class Call:
     digest: str
     assistant: Assistant
     at: str
-    receive: Receive
+    ends: _Ends
 
 
 class _GoneError(Exception):
@@ -87,9 +98,13 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; a client that goes away ends what was begun for it."""
         request_id = secrets.token_hex(16)
-        found = self._turned_away(scope, receive, request_id)
+        stream = Stream(send, headers={"x-request-id": request_id})
+        found = self._turned_away(scope, _Ends(receive=receive, stream=stream), request_id)
         reply = await self._answered(found, receive) if isinstance(found, Call) else found
         if reply is None:
+            return
+        if stream.begun:
+            await stream.end(reply.body or b"")
             return
         headers = {"x-request-id": request_id, **reply.headers, "content-length": str(len(reply.body or b""))}
         if reply.body is not None:
@@ -98,7 +113,7 @@ class Endpoint:
         await send({"type": "http.response.start", "status": reply.status, "headers": sent})
         await send({"type": "http.response.body", "body": reply.body or b""})
 
-    def _turned_away(self, scope: Scope, receive: Receive, request_id: str) -> Reply | Call:
+    def _turned_away(self, scope: Scope, ends: _Ends, request_id: str) -> Reply | Call:
         """What can be said before the body is read: a refusal, or who calls."""
         headers = http.headers_of(scope)
         twice = http.repeated(scope, _ONCE)
@@ -124,7 +139,7 @@ class Endpoint:
         if wrong_shape is not None:
             return wrong_shape
         at = iso(self._clock.now())
-        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at, receive=receive)
+        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at, ends=ends)
 
     def _live(self, digest: str) -> Assistant:
         """The assistant behind a token now; raises `unauthenticated`."""
@@ -174,8 +189,9 @@ class Endpoint:
             revisions.check(message, call.headers, revision)
         except ProtocolError as wrong:
             return _error(wrong, request_id=call.id, status=400, identity=identity)
+        call.ends.stream.about(message, accepted=call.headers.get("accept", ""))
         try:
-            return Reply(status=200, body=await self._result(call, revision, message))
+            return Reply(status=200, body=await self._result(call, revision, message, report=call.ends.stream.report))
         except ProtocolError as wrong:
             status = _status(wrong) if revision == STATELESS else 200
             return _error(wrong, request_id=call.id, status=status, identity=identity)
@@ -201,17 +217,20 @@ class Endpoint:
                 answers.append(frames.error(frames.id_of(value), wrong, request_id=call.id))
         return Reply(status=200, body=b"[" + b",".join(answers) + b"]") if answers else Reply(status=202)
 
-    async def _result(self, call: Call, revision: Revision, message: Message) -> bytes:
+    async def _result(
+        self, call: Call, revision: Revision, message: Message, *, report: Report = acts.unheard
+    ) -> bytes:
         request = Request(
-            id=call.id, message=message, revision=revision, digest=call.digest, assistant=call.assistant, at=call.at
+            id=call.id,
+            message=message,
+            revision=revision,
+            digest=call.digest,
+            assistant=call.assistant,
+            at=call.at,
+            report=report,
         )
         try:
-            if message.method != _READS_ITSELF:
-                self._live(call.digest)
-            if self._methods.brief(message):
-                found = await self._methods.answer(request)
-            else:
-                found = await _while_there(call.receive, partial(self._methods.answer, request))
+            found = await self._found(call, request)
             return frames.result(message.id, found)
         except (errors.Refusal, ProtocolError, _GoneError):
             raise
@@ -220,6 +239,23 @@ class Endpoint:
             _LOG.exception("mcp request failed", request_id=call.id, method=message.method[:100])
             text = f"Something went wrong in the server; its log has the details under {call.id}."
             raise ProtocolError(code=INTERNAL_ERROR, message=text) from None
+
+    async def _found(self, call: Call, request: Request) -> Mapping[str, object]:
+        message = request.message
+        brief = self._methods.brief(message)
+        if not brief or message.method != _READS_ITSELF:
+            self._live(call.digest)
+        if not brief:
+            return await _while_there(call.ends.receive, partial(self._methods.answer, request))
+        try:
+            found = await self._methods.answer(request)
+        except ProtocolError:
+            self._live(call.digest)
+            raise
+        if found.get("isError"):
+            # A limit or a wrong name was said before anybody asked who calls; an ended token is told that it ended.
+            self._live(call.digest)
+        return found
 
 
 def _require_no_handshake(message: Message) -> None:
