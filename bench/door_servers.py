@@ -84,8 +84,9 @@ async def starlette(tools: int) -> None:
 async def stock(tools: int) -> None:
     """The SDK's own endpoint before the same operations: stateless, JSON answers, the schema hook set."""
     with _founded(tools) as (live, token):
-        by_name = {each.name: tooling.tool(each) for each in live.operations.table.values()}
-        shown = [types.Tool.model_validate(dict(each.shown)) for each in by_name.values()]
+        by_name = live.operations.table
+        described = {each.name: dict(tooling.tool(each).shown) for each in by_name.values()}
+        shown = [types.Tool.model_validate(each) for each in described.values()]
         proof = AssistantProof(digest=credentials.digest(token))
 
         async def tools_listed(context: Any, params: Any) -> types.ListToolsResult:
@@ -93,7 +94,7 @@ async def stock(tools: int) -> None:
 
         async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
             answer = await live.operations.run(proof, params.name, params.arguments or {}, door=Door.MCP)
-            found = by_name[params.name].operation.adapter.dump_python(answer, mode="json")
+            found = by_name[params.name].adapter.dump_python(answer, mode="json")
             text = types.TextContent(type="text", text=orjson.dumps(found).decode())
             return types.CallToolResult(content=[text], structured_content=found)
 
@@ -101,7 +102,7 @@ async def stock(tools: int) -> None:
             "peer",
             on_list_tools=tools_listed,
             on_call_tool=called,
-            get_tool_input_schema=lambda name: cast("dict[str, Any]", by_name[name].shown["inputSchema"]),
+            get_tool_input_schema=lambda name: cast("dict[str, Any]", described[name]["inputSchema"]),
         )
         app = server.streamable_http_app(json_response=True, stateless_http=True)
         async with app.router.lifespan_context(app):
