@@ -35,16 +35,14 @@ from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
 from workstead.doors.http import Front, Guard
 from workstead.doors.listening import PageServer, listen
-from workstead.doors.mcp import endpoint, shelf
-from workstead.doors.mcp.endpoint import Endpoint
-from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
-from workstead.doors.mcp.methods import Methods
+from workstead.doors.mcp import door, endpoint, shelf
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.guides import operations as guides
 from workstead.jobs import periodic
 from workstead.kernel import databases, receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
+from workstead.kernel.acts import AnyAct
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -54,8 +52,9 @@ from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
-from workstead.runs import capture_reads, playing, runs
+from workstead.runs import capture_reads, command_acts, file_acts, playing, runs
 from workstead.runs import operations as run_operations
+from workstead.runs.folder_acts import Means
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import configurations, setup
@@ -215,6 +214,11 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
     return table
 
 
+def acts_table(means: Means) -> tuple[AnyAct, ...]:
+    """Every act there is: what doors offer beside operations, because it waits on the world."""
+    return (*file_acts.acts(means), *command_acts.acts(means))
+
+
 def _assemble(ground: _Ground) -> App:
     chosen, clock, facts = ground.settings, ground.clock, ground.facts
     store, redactor = ground.store, ground.redactor
@@ -248,7 +252,7 @@ def _assemble(ground: _Ground) -> App:
     )
     web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=doctor)
     uses = Uses()
-    door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
+    assistants = _assistants_door(ground, operations, effects, launcher=launcher, uses=uses)
     return App(
         settings=chosen,
         clock=clock,
@@ -262,7 +266,7 @@ def _assemble(ground: _Ground) -> App:
         launcher=launcher,
         control=control,
         web=web,
-        front=Front(web, Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+        front=Front(web, assistants, paths=endpoint.PATHS),
         uses=uses,
         supervisor=supervisor,
         watch=watch,
@@ -275,6 +279,22 @@ def _assemble(ground: _Ground) -> App:
             *_shared_database(chosen, wakes, store, ground.hold),
         ),
     )
+
+
+def _assistants_door(
+    ground: _Ground, operations: Operations, effects: Effects, *, launcher: Launcher, uses: Uses
+) -> Guard:
+    behind = door.Behind(
+        operations=operations,
+        effects=effects,
+        redactor=ground.redactor,
+        uses=uses,
+        library=shelf.library(),
+        acts=acts_table(Means(effects=effects, launcher=launcher)),
+    )
+    chosen = ground.settings
+    rates = door.Rates(calls=chosen.assistant_calls_per_minute, requests=chosen.address_calls_per_minute)
+    return Guard(door.build(behind, rates, clock=ground.clock), facts=ground.facts, bearer=True)
 
 
 def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
@@ -316,25 +336,10 @@ def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, .
     )
 
 
-def _mcp_door(
-    chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
-) -> Endpoint:
-    calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
-    methods = Methods(
-        operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls, library=shelf.library()
-    )
-    return Endpoint(
-        methods,
-        effects=effects,
-        clock=clock,
-        addresses=Allowance(per_minute=chosen.address_calls_per_minute, clock=clock),
-        failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
-    )
-
-
 def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
     """What an assistant can be given by name."""
-    return frozenset(each.name for each in table if Door.MCP in each.doors)
+    acts = (file_acts.WRITE, file_acts.EDIT, command_acts.RUN)
+    return frozenset(each.name for each in table if Door.MCP in each.doors).union(acts)
 
 
 async def _write_uses(effects: Effects, uses: Uses) -> None:

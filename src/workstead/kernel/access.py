@@ -17,12 +17,15 @@ class Permission(StrEnum):
     PROJECT_BIND = "project:bind"
     PROJECT_TRUST = "project:trust"
     PROJECTS_CONTROL = "projects:control"
+    PROJECTS_DELETE = "projects:delete"
     PROJECTS_READ = "projects:read"
     PROJECTS_RUN = "projects:run"
     PROJECTS_WRITE = "projects:write"
     RUNS_READ = "runs:read"
     SECRETS_MANAGE = "secrets:manage"
     SIGN_IN = "sign_in:use"
+    WORKSPACE_RUN = "workspace:run"
+    WORKSPACE_WRITE = "workspace:write"
 
 
 PERSON_ONLY = frozenset(
