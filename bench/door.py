@@ -121,13 +121,17 @@ def _by_turns(peers: tuple[Peer, ...], era: str) -> tuple[Taken, ...]:
     """Every server in every round, so that what else the machine does falls on all of them."""
     rounds: list[list[Taken]] = [[] for _ in peers]
     for peer in peers:
-        anyio.run(_load, peer, era, 0.3)
+        _loaded(peer, era, 0.3)
     for _ in range(_ROUNDS):
         for peer, kept in zip(peers, rounds, strict=True):
-            kept.append(anyio.run(_load, peer, era, _ROUND_S))
+            kept.append(_loaded(peer, era, _ROUND_S))
     return tuple(
         Taken(rate=median(each.rate for each in kept), cpu_us=median(each.cpu_us for each in kept)) for kept in rounds
     )
+
+
+def _loaded(peer: Peer, era: str, lasts_s: float) -> Taken:
+    return anyio.run(_load, peer, era, lasts_s, backend_options={"use_uvloop": True})
 
 
 async def _load(peer: Peer, era: str, lasts_s: float) -> Taken:

@@ -1,12 +1,13 @@
 """The servers the door is measured beside, each a process of its own: `python -m bench.door_servers KIND TOOLS`.
 
-Each prints its address and the token it takes, and has the same number of tools of the same shape. `ours` reads and
-writes rows; its peers answer from memory, so that a ratio can only flatter them.
+Each prints its address and the token it takes. `ours` and `stock` run the same operations on databases of one shape;
+the floors answer from memory.
 """
 
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -24,12 +25,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bench import documents as bench_documents
 from support import door, instance
-from workstead.accounts import projects
+from support.instance import Instance
+from workstead.accounts import credentials, projects
 from workstead.doors import listening
 from workstead.doors.http import Guard
+from workstead.doors.mcp import tools as tooling
 from workstead.doors.watch import ServerFacts
 from workstead.kernel import documents, feed
-from workstead.kernel.access import Caller, Permission
+from workstead.kernel.access import AssistantProof, Caller, Permission
 from workstead.kernel.documents import NewVersion
 from workstead.kernel.operations import AnyOperation, Door, Input
 from workstead.kernel.store import Durability
@@ -37,12 +40,6 @@ from workstead.kernel.transaction import Tx
 
 DOCUMENT, TOKEN = "d", "peer-token"
 READ, WRITE = "read_document", "edit_document"
-SCHEMA = {
-    "type": "object",
-    "properties": {"document": {"type": "string"}},
-    "required": ["document"],
-    "additionalProperties": False,
-}
 ANSWER = {"document": DOCUMENT, "revision": 1, "text": "start"}
 
 Serve = Callable[[ASGIApp, str], Awaitable[None]]
@@ -85,32 +82,42 @@ async def starlette(tools: int) -> None:
 
 
 async def stock(tools: int) -> None:
-    """The SDK's own endpoint, as its documentation starts it: stateless, JSON answers, the schema hook set."""
-    shown = [
-        types.Tool(name=name, description=name, input_schema=SCHEMA)
-        for name in (READ, *(f"other_{number}" for number in range(tools - 1)))
-    ]
+    """The SDK's own endpoint before the same operations: stateless, JSON answers, the schema hook set."""
+    with _founded(tools) as (live, token):
+        by_name = live.operations.table
+        described = {each.name: dict(tooling.tool(each).shown) for each in by_name.values()}
+        shown = [types.Tool.model_validate(each) for each in described.values()]
+        proof = AssistantProof(digest=credentials.digest(token))
 
-    async def tools_listed(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=shown)
+        async def tools_listed(context: Any, params: Any) -> types.ListToolsResult:
+            return types.ListToolsResult(tools=shown)
 
-    async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = types.TextContent(type="text", text=orjson.dumps(ANSWER).decode())
-        return types.CallToolResult(content=[text], structured_content=ANSWER)
+        async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+            answer = await live.operations.run(proof, params.name, params.arguments or {}, door=Door.MCP)
+            found = by_name[params.name].adapter.dump_python(answer, mode="json")
+            text = types.TextContent(type="text", text=orjson.dumps(found).decode())
+            return types.CallToolResult(content=[text], structured_content=found)
 
-    server: Server[Any] = Server(
-        "peer",
-        on_list_tools=tools_listed,
-        on_call_tool=called,
-        get_tool_input_schema=lambda name: SCHEMA if name == READ else None,
-    )
-    app = server.streamable_http_app(json_response=True, stateless_http=True)
-    async with app.router.lifespan_context(app):
-        await _serve(app, TOKEN)
+        server: Server[Any] = Server(
+            "peer",
+            on_list_tools=tools_listed,
+            on_call_tool=called,
+            get_tool_input_schema=lambda name: cast("dict[str, Any]", described[name]["inputSchema"]),
+        )
+        app = server.streamable_http_app(json_response=True, stateless_http=True)
+        async with app.router.lifespan_context(app):
+            await _serve(app, token)
 
 
 async def ours(tools: int) -> None:
-    """Our door over a real database, with the guard that stands before it in the product."""
+    """Our door, with the guard that stands before it in the product."""
+    with _founded(tools) as (live, token):
+        await _serve(door.endpoint(live), token, guarded=True)
+
+
+@contextmanager
+def _founded(tools: int) -> Iterator[tuple[Instance, str]]:
+    """An instance with a project, a document in it, that many operations, and an assistant's token."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "workstead.sqlite3"
         founded = instance.founded(path)
@@ -119,7 +126,7 @@ async def ours(tools: int) -> None:
             documents.create(tx, DOCUMENT, scope=founded.project.scope, new=first)
         token = door.token(path, owner_id=founded.operator.person.id)
         with instance.opened(path, operations=_operations(tools), durability=Durability.FULL) as live:
-            await _serve(door.endpoint(live), token, guarded=True)
+            yield live, token
 
 
 def _operations(tools: int) -> Sequence[AnyOperation]:
@@ -152,11 +159,14 @@ def _result() -> dict[str, object]:
 
 async def _serve(app: ASGIApp, token: str, *, guarded: bool = False) -> None:
     listener = listening.listen("127.0.0.1", 0)
+    listener.listen(128)  # before the address is told
     port = listener.getsockname()[1]
     if guarded:
         facts = ServerFacts(boot_id="b", pid=1, version="0", host="127.0.0.1", port=port, started_at="")
         app = Guard(app, facts=facts, bearer=True)
-    config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False)
+    config = uvicorn.Config(
+        app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False
+    )
     print(f"http://127.0.0.1:{port} {token}", flush=True)
     await uvicorn.Server(config).serve(sockets=[listener])
 

@@ -2,16 +2,20 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from support import instance
 from support.instance import Instance
 from workstead.accounts import grants
 from workstead.accounts.grants import Grant
-from workstead.agents import conversations, task
+from workstead.agents import conversations, shortening, summaries, task
 from workstead.agents.conversations import Conversation, NewRow, Row, RowKind
-from workstead.agents.models.shape import Answer, Call, Finish, Request, Role, ToolSchema
+from workstead.agents.models import openai_chat, sizing
+from workstead.agents.models.attempt import Endpoint
+from workstead.agents.models.capacity import Room
+from workstead.agents.models.shape import Answer, Call, Finish, Request, Role, ToolSchema, Transport
+from workstead.agents.summarizer import Route as SummaryRoute
 from workstead.agents.tools.tool import Act, Acted, CallSite, Tool, ToolResult
 from workstead.agents.turns import Turns, result_row
 from workstead.kernel import scopes
@@ -24,10 +28,13 @@ from workstead.work.workflow.graph import (
     AgentNode,
     AgentSpec,
     Candidate,
+    Compaction,
     Edge,
     Network,
     NodeTarget,
     Prompt,
+    Provider,
+    ProviderKind,
     Route,
     Session,
 )
@@ -64,6 +71,10 @@ class Desk:
     project_id: str
     conversation: Conversation
     proof: AgentProof
+    window_tokens: int = 10_000_000
+    compaction: Compaction = field(default_factory=Compaction)
+    summarizer: Transport | None = None
+    prepared: str = "The garden."
     finished: list[task.Finish] = field(default_factory=list)
     verdicts: list[task.Verdict] = field(default_factory=list)
 
@@ -72,7 +83,7 @@ class Desk:
         """The project's lock scope."""
         return scopes.project(self.project_id)
 
-    def turns(self, model: Model, *tools: Tool) -> Turns:
+    def turns(self, model: Transport, *tools: Tool) -> Turns:
         """The loop over a model and tools."""
         given = {tool.name: tool for tool in tools}
         one = task.Task(
@@ -89,9 +100,22 @@ class Desk:
             instructions="Plan the garden.",
             tools=given,
             schemas=tuple(tool.schema for tool in tools),
-            host=task.TaskHost(gate=_nothing, prepare=_prepare, deliver=_nothing, finish=self._finish),
+            host=task.TaskHost(gate=_nothing, prepare=self._prepare, deliver=_nothing, finish=self._finish),
         )
-        return Turns(one, effects=self.instance.effects, transport=model)
+        return Turns(one, effects=self.instance.effects, transport=model, means=self.means(model))
+
+    def means(self, model: Transport) -> shortening.Means:
+        """What shortens: a window so large that nothing is, unless `window_tokens` says otherwise."""
+        endpoint = Endpoint(provider=PROVIDER, model="practice", wire=openai_chat.WIRE)
+        tokens = sizing.usable_tokens(self.window_tokens, max_tokens=ROUTE.max_tokens)
+        room = Room(endpoint=endpoint, tokens=tokens, compaction=self.compaction)
+        route = SummaryRoute(
+            room=replace(room, tokens=sizing.usable_tokens(self.window_tokens, max_tokens=summaries.MAX_TOKENS)),
+            candidate=ROUTE.candidates[0],
+            max_tokens=summaries.MAX_TOKENS,
+            transport=lambda: self.summarizer or model,
+        )
+        return shortening.Means(room=room, summaries=route)
 
     def rows(self) -> tuple[Row, ...]:
         """The conversation as it is stored."""
@@ -104,6 +128,9 @@ class Desk:
             for row in self.rows()
             if row.kind is RowKind.TOOL_RESULT and isinstance(row.content, dict)
         ]
+
+    def _prepare(self, _tx: Tx) -> task.Prepared:
+        return task.Prepared(text=self.prepared, children={})
 
     async def _finish(self, call: task.Finish) -> task.Verdict:
         """As acceptance does: the verdict and the row that answers the call are one commit."""
@@ -136,6 +163,15 @@ ROUTE = Route(
     candidates=(Candidate(provider="practice", model="practice"),),
     temperature=0.0,
     max_tokens=4096,
+)
+PROVIDER = Provider(
+    name="practice",
+    kind=ProviderKind.PRACTICE,
+    models=("practice",),
+    priority=0,
+    base_url=None,
+    key=None,
+    capabilities={},
 )
 EDGE = Edge(outcome="done", target=NodeTarget(node="plan"), prompt=None, pending_notifications=None)
 NODE = AgentNode(
@@ -244,7 +280,3 @@ async def _fine(_site: CallSite, _given: Mapping[str, object]) -> Acted:
 
 async def _nothing() -> None:
     """Nothing is held and nothing waits."""
-
-
-def _prepare(_tx: Tx) -> task.Prepared:
-    return task.Prepared(text="The garden.", children={})

@@ -1,6 +1,7 @@
 """Conversations: numbers without gaps, calls and their results, and a price that does not grow."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,7 @@ def test_a_conversation_that_is_not_there_takes_no_rows(found: Founded) -> None:
     """A row without its conversation would be lost to every reader."""
     with instance.transaction(found.path) as tx:
         one = conversations.ensure(tx, found.project.id, agent="other", card_id=desk.CARD)
-    stranger = Conversation(
-        id="nobody", project_id=one.project_id, card_id="x", agent="y", started_at="", segment=1, rows=0, answer_row=0
-    )
+    stranger = replace(one, id="nobody")
     with pytest.raises(LookupError), instance.transaction(found.path) as tx:
         conversations.append(tx, stranger, [desk.said("x")], activation_id="a")
 

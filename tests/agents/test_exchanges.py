@@ -12,7 +12,7 @@ from support.database import rows
 from support.instance import Founded
 from workstead.agents import conversations, exchanges
 from workstead.agents.exchanges import Exchange
-from workstead.agents.models.shape import Finish, Usage
+from workstead.agents.models.shape import Finish, Purpose, Usage
 from workstead.kernel.effects import Ended
 from workstead.kernel.transaction import Tx
 
@@ -31,6 +31,7 @@ def _add(tx: Tx, project_id: str, *, agent: str = desk.AGENT) -> str:
         conversation_id=one.id,
         activation_id="a",
         effect_id=tx.new_id(),
+        purpose=Purpose.STEP,
         segment=1,
         first_row=1,
         last_row=7,

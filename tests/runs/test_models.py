@@ -175,7 +175,7 @@ async def test_three_models_carry_a_project_from_its_objective_to_done(
 @pytest.mark.parametrize(
     ("reply", "stored", "ending", "reason"),
     [
-        (Says(text="No.", finish="refusal"), True, "blocked", "refused this step again"),
+        (Says(text="No.", finish="refusal"), True, "blocked", "one safety-respecting reframing attempt"),
         (Says(text="Never asked."), False, "blocked", "workstead secrets set anthropic"),
         (Fails(status=401), True, "blocked", "does not take the key"),
         (Fails(status=404), True, "failed", "does not take the request (HTTP 404)"),
@@ -195,4 +195,4 @@ async def test_a_run_ends_with_a_sentence_where_its_model_cannot_go_on(
                 await secrets.put_sealed(built.operations, safe, PROOF, {"name": "anthropic", "value": PLANNER_KEY})
             run = await run_to_end(built, folder)
     assert (run.ending, reason in run.reason) == (ending, True), run.reason
-    assert len(server.asked) == {"refused this step again": 2}.get(reason, 1 if stored else 0)
+    assert len(server.asked) == {"one safety-respecting reframing attempt": 2}.get(reason, 1 if stored else 0)

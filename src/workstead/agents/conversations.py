@@ -7,6 +7,7 @@ from typing import cast
 
 from sqlalchemy import bindparam, insert, literal_column, or_, select, update
 
+from workstead import errors
 from workstead.agents.models.shape import Role
 from workstead.agents.tables import conversation, conversation_row
 from workstead.kernel import canonical, feed
@@ -25,6 +26,10 @@ class RowKind(StrEnum):
     CORRECTION = "correction"  # why an answer was not accepted
     NOTIFICATION = "notification"
     RECOVERED = "recovered"  # says that what came before was interrupted
+    REFUSAL = "refusal"  # a provider refused twice; the card was blocked
+    REFUSAL_RETRY = "refusal_retry"  # the notice with which a refused request is made once more
+    SEGMENT = "segment"  # a shortened conversation begins: what stands for everything before
+    SHOWN = "shown"  # which versions of records the agent was shown; no model is sent this row
     TEXT = "text"
     TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
@@ -32,7 +37,10 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """rows: the number of its last row. answer_row: where the last answer begins."""
+    """segment, genesis_row: how often it was shortened, and the row that stands for what is no longer sent (0: none).
+
+    rows: the number of its last row. answer_row: where the last answer begins.
+    """
 
     id: str
     project_id: str
@@ -40,6 +48,7 @@ class Conversation:
     agent: str
     started_at: str
     segment: int
+    genesis_row: int
     rows: int
     answer_row: int
 
@@ -61,6 +70,7 @@ class Row:
     """A stored row."""
 
     number: int
+    segment: int
     kind: RowKind
     role: Role
     at: str
@@ -78,6 +88,7 @@ _COLUMNS = (
     conversation.c.agent,
     conversation.c.started_at,
     conversation.c.segment,
+    conversation.c.genesis_row,
     conversation.c.rows,
     conversation.c.answer_row,
 )
@@ -99,12 +110,21 @@ _GROW = prepared(
     .values(rows=conversation.c.rows + bindparam("k_count"))
     .returning(conversation.c.rows, conversation.c.segment)
 )
+_SHORTEN = prepared(
+    update(conversation)
+    .where(conversation.c.id == bindparam("k_id"), conversation.c.segment == bindparam("k_segment"))
+    .values(
+        segment=conversation.c.segment + literal_column("1"),
+        genesis_row=conversation.c.rows + literal_column("1"),
+    )
+)
 _ANSWERED = prepared(
     update(conversation).where(conversation.c.id == bindparam("k_id")).values(answer_row=bindparam("answer_row"))
 )
 _ADD_ROW = prepared(insert(conversation_row))
 _ROW_COLUMNS = (
     conversation_row.c.number,
+    conversation_row.c.segment,
     conversation_row.c.kind,
     conversation_row.c.role,
     conversation_row.c.at,
@@ -181,6 +201,7 @@ def ensure(tx: Tx, project_id: str, *, agent: str, card_id: str) -> Conversation
         agent=agent,
         started_at=tx.at,
         segment=1,
+        genesis_row=0,
         rows=0,
         answer_row=0,
     )
@@ -192,6 +213,7 @@ def ensure(tx: Tx, project_id: str, *, agent: str, card_id: str) -> Conversation
         agent=agent,
         started_at=made.started_at,
         segment=made.segment,
+        genesis_row=0,
         rows=0,
         answer_row=0,
     )
@@ -248,6 +270,22 @@ def append(tx: Tx, one: Conversation, rows: Sequence[NewRow], *, activation_id: 
     return last
 
 
+def begin_segment(tx: Tx, one: Conversation, genesis: NewRow, *, segment: int, activation_id: str) -> int:
+    """Let the successor of a segment begin with this row; returns its number. Nothing that stands is changed.
+
+    Raises `conflict` `segment_gone` when another successor has begun meanwhile.
+    """
+    if not tx.run(_SHORTEN, k_id=one.id, k_segment=segment):
+        raise errors.conflict("segment_gone", f"Segment {segment} of this conversation has a successor already.")
+    return append(tx, one, [genesis], activation_id=activation_id)
+
+
+def row_at(tx: Tx, conversation_id: str, number: int) -> Row | None:
+    """One row, or None."""
+    found = rows_after(tx, conversation_id, after=number - 1, limit=1)
+    return found[0] if found and found[0].number == number else None
+
+
 def rows_after(tx: Tx, conversation_id: str, *, after: int = 0, limit: int = 500) -> tuple[Row, ...]:
     """Rows in order, after one of them."""
     found = tx.all(_AFTER, k_id=conversation_id, k_after=after, k_limit=limit, k_offset=0)
@@ -273,7 +311,7 @@ def open_calls(tx: Tx, one: Conversation) -> tuple[Row, ...]:
 
 
 def _conversation(row: StoredRow) -> Conversation:
-    conversation_id, project_id, card_id, agent, started_at, segment, rows, answer_row = row
+    conversation_id, project_id, card_id, agent, started_at, segment, genesis_row, rows, answer_row = row
     return Conversation(
         id=cast("str", conversation_id),
         project_id=cast("str", project_id),
@@ -281,15 +319,17 @@ def _conversation(row: StoredRow) -> Conversation:
         agent=cast("str", agent),
         started_at=cast("str", started_at),
         segment=cast("int", segment),
+        genesis_row=cast("int", genesis_row),
         rows=cast("int", rows),
         answer_row=cast("int", answer_row),
     )
 
 
 def _row(row: StoredRow) -> Row:
-    number, kind, role, at, activation_id, input_id, call_id, tool, content = row
+    number, segment, kind, role, at, activation_id, input_id, call_id, tool, content = row
     return Row(
         number=cast("int", number),
+        segment=cast("int", segment),
         kind=RowKind(cast("str", kind)),
         role=Role(cast("str", role)),
         at=cast("str", at),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, insert, select
 
-from workstead.agents.models.shape import Finish, Sent, Usage
+from workstead.agents.models.shape import Finish, Purpose, Sent, Usage
 from workstead.agents.tables import conversation, exchange, exchange_end
 from workstead.kernel.effects import Ended
 from workstead.kernel.store import prepared
@@ -19,6 +19,7 @@ class Exchange:
     conversation_id: str
     activation_id: str
     effect_id: str
+    purpose: Purpose
     segment: int
     first_row: int
     last_row: int
@@ -50,6 +51,7 @@ def add(tx: Tx, one: Exchange) -> None:
         conversation_id=one.conversation_id,
         activation_id=one.activation_id,
         effect_id=one.effect_id,
+        purpose=one.purpose.value,
         segment=one.segment,
         first_row=one.first_row,
         last_row=one.last_row,

@@ -1,92 +1,100 @@
-"""History: the rows of a conversation as the messages a model is sent, bounded, with omission declared."""
+"""History: the rows of a conversation that a model is sent: what its segment begins with, then every row since."""
 
 from collections.abc import Sequence
 from typing import cast
 
-from workstead.agents import conversations
+from workstead.agents import conversations, genesis, shown
 from workstead.agents.conversations import Row, RowKind
+from workstead.agents.genesis import Genesis
 from workstead.agents.models.shape import Call, Message, Role
+from workstead.agents.shown import Shown
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 from workstead.kernel.transaction import Tx
 
-LIMIT_BYTES = 400_000
+_BEGIN_TOKENS = 16
 _PAGE = 500
+_UNSENT = frozenset({RowKind.SEGMENT, RowKind.SHOWN})
 _SILENT = Message(role=Role.ASSISTANT, text="")
 
 
 class History:
-    """The trusted tail of one conversation in memory: read once from its end, then only what was appended since."""
+    """One segment of a conversation in memory: read once, then only what was appended since.
+
+    A segment is bounded, because a conversation is shortened before it outgrows its models; what came before it is
+    never read. begins: what the segment begins with, None in the first.
+    """
 
     def __init__(self, conversation_id: str) -> None:
         self._conversation_id = conversation_id
-        self._rows: list[Row] = []
-        self._bytes = 0
-        self.omitted = 0
+        self._known: tuple[Shown, ...] = ()
+        self.begins: Genesis | None = None
+        self.segment = 1
+        self.rows: list[Row] = []
         self.last = 0
 
     @property
     def first(self) -> int:
         """The number of the first row that is sent; 0 while there is none."""
-        return self._rows[0].number if self._rows else 0
+        return self.rows[0].number if self.rows else 0
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """The versions of records that this conversation was shown last."""
+        return self._known
 
     def catch_up(self, tx: Tx) -> None:
         """Read the rows that were appended since the last time."""
         if not self.last:
-            self._read_tail(tx)
+            self._begin(tx)
         while page := conversations.rows_after(tx, self._conversation_id, after=self.last, limit=_PAGE):
-            for row in page:
-                self._rows.append(row)
-                self._bytes += _size(row)
             self.last = page[-1].number
-            self._drop_old()
+            for row in page:
+                self._take(row)
 
     def messages(self) -> tuple[Message, ...]:
         """What a model is sent of the history."""
-        told = [_omission(self.omitted)] if self.omitted else []
-        return (*told, *to_messages(self._rows))
+        return sent(self.begins, self.rows)
 
-    def _read_tail(self, tx: Tx) -> None:
-        """The first time: backwards, page by page, until more than fits is held; a long past is never walked."""
+    def _begin(self, tx: Tx) -> None:
         one = conversations.read(tx, self._conversation_id)
-        before = one.rows + 1 if one is not None else 1
-        newest_first: list[Row] = []
-        whole = False  # an activation that is held from its begin
-        while before > 1 and not (whole and self._bytes > LIMIT_BYTES):
-            page = conversations.rows_before(tx, self._conversation_id, before=before, limit=_PAGE)
-            newest_first += page
-            self._bytes += sum(_size(row) for row in page)
-            whole = whole or any(row.kind is RowKind.ACTIVATION for row in page)
-            before = page[-1].number
-        self._rows = newest_first[::-1]
-        self.omitted = before - 1
-        self.last = self._rows[-1].number if self._rows else 0
-        if before > 1:
-            # The rest of an activation whose begin is not held.
-            self._drop_before(self._begins()[0])
-        self._drop_old()
+        if one is None or not one.genesis_row:
+            return
+        begins = conversations.row_at(tx, self._conversation_id, one.genesis_row)
+        if begins is None:
+            raise LookupError(f"{self._conversation_id} lacks row {one.genesis_row}")
+        self._adopt(begins)
+        self.last = self.begins.covered_through if self.begins is not None else 0
 
-    def _drop_old(self) -> None:
-        """Let go of whole activations from the front until the rest fits; the newest always stays."""
-        while self._bytes > LIMIT_BYTES:
-            later = [index for index in self._begins() if index > 0]
-            if not later:
-                return
-            self._drop_before(later[0])
+    def _take(self, row: Row) -> None:
+        if row.kind is RowKind.SEGMENT:
+            # One that an earlier segment began with stands for less than what is held already.
+            if row.segment > self.segment:
+                self._adopt(row)
+            return
+        self.rows.append(row)
+        if row.kind is RowKind.SHOWN:
+            self._known = shown.newest((*self._known, *shown.of_row(row)))
 
-    def _begins(self) -> list[int]:
-        return [index for index, row in enumerate(self._rows) if row.kind is RowKind.ACTIVATION]
+    def _adopt(self, row: Row) -> None:
+        self.begins = genesis.of_row(row)
+        self.segment = row.segment
+        self.rows = [each for each in self.rows if each.number > self.begins.covered_through]
+        self._known = shown.newest((*self.begins.facts.shown, *self._known))
 
-    def _drop_before(self, index: int) -> None:
-        self._bytes -= sum(_size(row) for row in self._rows[:index])
-        self.omitted += index
-        del self._rows[:index]
+
+def sent(begins: Genesis | None, rows: Sequence[Row]) -> tuple[Message, ...]:
+    """What a model is sent of a segment."""
+    told = (begins.message(),) if begins is not None else ()
+    return (*told, *to_messages(rows))
 
 
 def to_messages(rows: Sequence[Row]) -> tuple[Message, ...]:
     """Rows as messages: an answer's text and calls are one, each result follows as its own."""
     made: list[Message] = []
     for row in rows:
+        if row.kind in _UNSENT:
+            continue
         content = cast("dict[str, Json]", row.content)
         match row.kind:
             case RowKind.ACTIVATION:
@@ -105,9 +113,9 @@ def to_messages(rows: Sequence[Row]) -> tuple[Message, ...]:
     return tuple(made)
 
 
-def _omission(rows: int) -> Message:
-    return Message(role=Role.USER, text=f"[{rows} earlier rows of this conversation are not repeated here.]")
-
-
-def _size(row: Row) -> int:
-    return len(canonical.dump(row.content)) + 64
+def tokens_of(row: Row) -> int:
+    """What a row is taken for when it is decided what stays; at least one, nothing for what no model is sent."""
+    if row.kind in _UNSENT:
+        return 0
+    # The instructions that an activation's row records are no part of what is sent of it.
+    return _BEGIN_TOKENS if row.kind is RowKind.ACTIVATION else -(-len(canonical.dump(row.content)) // 4)

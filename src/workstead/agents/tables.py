@@ -13,6 +13,7 @@ conversation = Table(
     Column("agent", TEXT, nullable=False),
     Column("started_at", TEXT, nullable=False),
     Column("segment", BigInteger, nullable=False),
+    Column("genesis_row", BigInteger, nullable=False),  # what the segment begins with; 0 for the first
     Column("rows", BigInteger, nullable=False),  # the number of the last row
     Column("answer_row", BigInteger, nullable=False),  # where the last answer begins; only its calls can be open
     Index("conversation_card", "project_id", "card_id"),
@@ -42,6 +43,7 @@ exchange = Table(
     Column("conversation_id", TEXT, nullable=False),
     Column("activation_id", TEXT, nullable=False),
     Column("effect_id", TEXT, nullable=False),
+    Column("purpose", TEXT, nullable=False),
     Column("segment", BigInteger, nullable=False),
     Column("first_row", BigInteger, nullable=False),  # the rows that were sent
     Column("last_row", BigInteger, nullable=False),

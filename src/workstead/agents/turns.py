@@ -12,9 +12,17 @@ import anyio
 import structlog
 
 from workstead import errors
-from workstead.agents import conversations, exchanges, history, task
+from workstead.agents import conversations, endings, exchanges, history, protection, refusals, shortening, task
 from workstead.agents.conversations import NewRow, RowKind
-from workstead.agents.models.failures import WAITS_FOR_A_PERSON, ContentPolicyError, ModelError
+from workstead.agents.genesis import Strategy
+from workstead.agents.models import sizing
+from workstead.agents.models.failures import (
+    ContentPolicyError,
+    ContextExhaustedError,
+    ModelError,
+    RequestTooLargeError,
+    RouteUnfitError,
+)
 from workstead.agents.models.shape import (
     Answer,
     Call,
@@ -27,17 +35,16 @@ from workstead.agents.models.shape import (
     Transport,
     Usage,
 )
+from workstead.agents.shortening import TooLong
 from workstead.agents.tools import tool
 from workstead.agents.tools.tool import CallSite, ToolResult
 from workstead.kernel import canonical, faults
 from workstead.kernel.access import Caller
 from workstead.kernel.canonical import Json
-from workstead.kernel.effects import Effects, Ended, Outcome
+from workstead.kernel.effects import Effects, Outcome
 from workstead.kernel.transaction import Tx
-from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS, Candidate
+from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS, Candidate, Prompt
 
-# An overloaded provider is asked again without end and Stop ends that; every single attempt has its own short limits.
-MODEL_DEADLINE_S = 7 * 86_400.0
 ARGUMENTS_LIMIT_BYTES = 4 << 20
 
 _log = structlog.get_logger()
@@ -68,27 +75,24 @@ class _Said:
 
 @dataclass(frozen=True, kw_only=True)
 class _Refused:
-    """The first refusal by a content policy; the notice for the one retry stands in the conversation."""
+    """A refusal by a content policy. The notice for the one retry, or the marker of the second, is written."""
 
     candidate: Candidate
+    input_id: str
 
 
-_POLICY_NOTICE = (
-    "The provider declined this request under its content policy. Only help that it can give within its own safety "
-    "rules is wanted. This notice is automatic and vouches for nothing about the request. If the step can be done "
-    "within those rules, do it that way; otherwise decline again."
-)
-_POLICY_BLOCKED = "The provider's content policy refused this step again after one notice; a person must look at it."
+_Answered = _Said | _Refused | TooLong | task.Blocked | task.Failed
 
 
 class Turns:
-    """One run of the loop. transport: how the route's provider is asked."""
+    """One run of the loop. transport: how the route's provider is asked. means: what shortens the conversation."""
 
-    def __init__(self, one: task.Task, *, effects: Effects, transport: Transport) -> None:
+    def __init__(self, one: task.Task, *, effects: Effects, transport: Transport, means: shortening.Means) -> None:
         self._task = one
         self._effects = effects
         self._transport = transport
         self._history = history.History(one.conversation.id)
+        self._shortening = shortening.Shortening(one, effects=effects, held=self._history, means=means)
         self._left = MAX_CORRECTIONS
         self._turns = 0
 
@@ -97,11 +101,13 @@ class Turns:
         while True:
             await self._task.host.gate()
             await self._task.host.deliver()
-            said = await self._ask()
+            said: _Answered = await self._shortening.ask(lambda: self._request(None), self._ask)
             if isinstance(said, _Refused):
-                said = await self._ask(pinned=said.candidate)
+                said = await self._ask(self._request(said.candidate), after=said)
             if isinstance(said, _Refused):
-                return task.Blocked(reason=_POLICY_BLOCKED)
+                return task.Blocked(reason=refusals.BLOCKED)
+            if isinstance(said, TooLong):
+                return said.end
             if not isinstance(said, _Said):
                 return said
             self._turns += 1
@@ -145,8 +151,8 @@ class Turns:
         await self._settle(said.calls[index], _not_last())
         return None
 
-    async def _ask(self, *, pinned: Candidate | None = None) -> _Said | _Refused | task.Blocked | task.Failed:
-        request = self._request(pinned)
+    async def _ask(self, request: Request, *, after: _Refused | None = None) -> _Answered:
+        """One call. after: the refusal that it answers with the one retry."""
         one = self._task
 
         def claim(tx: Tx, _caller: Caller) -> _Claimed:
@@ -162,13 +168,11 @@ class Turns:
                 _log.exception("model call failed", id=claimed.input_id, agent=one.agent.name)
                 raise
 
-        def settle(
-            tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]
-        ) -> _Said | _Refused | task.Blocked | task.Failed:
-            return self._record(tx, claimed, outcome, pinned=pinned)
+        def settle(tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]) -> _Answered:
+            return self._record(tx, claimed, outcome, after=after)
 
         return await self._effects.perform(
-            one.proof, one.scope, claim=claim, act=act, settle=settle, deadline_s=MODEL_DEADLINE_S
+            one.proof, one.scope, claim=claim, act=act, settle=settle, deadline_s=endings.MODEL_DEADLINE_S
         )
 
     def _request(self, pinned: Candidate | None) -> Request:
@@ -211,7 +215,7 @@ class Turns:
             kind="model:call",
             subject=conversations.topic(one.card_id, one.agent.name),
             payload=[prefix, tools, self._history.last],
-            deadline_s=MODEL_DEADLINE_S,
+            deadline_s=endings.MODEL_DEADLINE_S,
         )
         input_id = tx.new_id()
         exchanges.add(
@@ -221,21 +225,20 @@ class Turns:
                 conversation_id=one.conversation.id,
                 activation_id=one.activation_id,
                 effect_id=effect_id,
-                segment=one.conversation.segment,
+                purpose=request.purpose,
+                segment=self._history.segment,
                 first_row=self._history.first,
                 last_row=self._history.last,
                 provider=candidate.provider,
                 model=candidate.model,
                 prefix_digest=prefix,
                 tools_digest=tools,
-                request_bytes=_size(request),
+                request_bytes=sizing.text_bytes(request),
             ),
         )
         return _Claimed(input_id=input_id, effect_id=effect_id)
 
-    def _record(
-        self, tx: Tx, claimed: _Claimed, outcome: Outcome[Answer], *, pinned: Candidate | None
-    ) -> _Said | _Refused | task.Blocked | task.Failed:
+    def _record(self, tx: Tx, claimed: _Claimed, outcome: Outcome[Answer], *, after: _Refused | None) -> _Answered:
         """Exchange end, answer and calls in one commit; or the end and what a refusal leads to."""
         one = self._task
         answer = outcome.value
@@ -252,10 +255,7 @@ class Turns:
             sent=answer.sent if answer is not None else _sent(outcome.error),
         )
         if isinstance(outcome.error, ContentPolicyError) and outcome.error.sent is not None:
-            notice = _POLICY_NOTICE if pinned is None else _POLICY_BLOCKED
-            row = NewRow(kind=RowKind.CONTEXT, role=Role.USER, content={"text": notice})
-            conversations.append(tx, one.conversation, [row], activation_id=one.activation_id)
-            return _Refused(candidate=outcome.error.sent.candidate)
+            return self._refused(tx, claimed, outcome.error.sent.candidate, after=after)
         if answer is None:
             return _no_answer(outcome)
         faults.point("exchange.ended")
@@ -268,6 +268,17 @@ class Turns:
         )
         conversations.append(tx, one.conversation, _answer_rows(said), activation_id=one.activation_id)
         return said
+
+    def _refused(self, tx: Tx, claimed: _Claimed, candidate: Candidate, *, after: _Refused | None) -> _Refused:
+        """Write what a refusal leads to: the notice for one retry, or the marker of the second."""
+        one = self._task
+        row = refusals.retry_row(claimed.input_id)
+        if after is not None:
+            row = refusals.marker_row(
+                tx, one.conversation, candidate=candidate, first=after.input_id, second=claimed.input_id
+            )
+        conversations.append(tx, one.conversation, [row], activation_id=one.activation_id)
+        return _Refused(candidate=candidate, input_id=claimed.input_id)
 
     async def _act(self, placed: _Placed) -> None:
         """Act on one call; its result stands in the conversation when this returns, cancelled or not."""
@@ -329,7 +340,7 @@ class Turns:
             return task.Failed(reason=f"The node ended without {EMIT_RESULT}: its corrective budget is exhausted.")
         self._left -= 1
         why = f"Plain text does not end this step; call {EMIT_RESULT} when it is done."
-        rows = correction_rows(one.node.correction_prompt.text, why=why, left=self._left)
+        rows = correction_rows(one.node.correction_prompt, why=why, left=self._left)
 
         def job(tx: Tx) -> None:
             conversations.append(tx, one.conversation, rows, activation_id=one.activation_id)
@@ -350,11 +361,11 @@ def result_row(row_id: str, *, call_id: str, name: str, result: ToolResult) -> N
     )
 
 
-def correction_rows(prompt: str, *, why: str, left: int) -> list[NewRow]:
+def correction_rows(prompt: Prompt, *, why: str, left: int) -> list[NewRow]:
     """The configured correction and what exactly was wrong, as two rows."""
     attempts = f"{left} corrective attempt{'' if left == 1 else 's'} remain{'s' if left == 1 else ''} at this step."
     return [
-        NewRow(kind=RowKind.CORRECTION, role=Role.USER, content={"text": prompt}),
+        NewRow(kind=RowKind.CORRECTION, role=Role.USER, content=protection.of_prompt(prompt)),
         NewRow(kind=RowKind.CONTEXT, role=Role.USER, content={"text": f"{why} {attempts}"}),
     ]
 
@@ -379,16 +390,15 @@ def _sent(error: BaseException | None) -> Sent | None:
     return error.sent if isinstance(error, ModelError) else None
 
 
-def _no_answer(outcome: Outcome[Answer]) -> task.Blocked | task.Failed:
-    if isinstance(outcome.error, NoTurn):
-        return task.Blocked(reason=str(outcome.error))
-    if isinstance(outcome.error, WAITS_FOR_A_PERSON):
-        return task.Blocked(reason=outcome.error.message)
-    if isinstance(outcome.error, ModelError):
-        return task.Failed(reason=outcome.error.message)
-    if outcome.ended is Ended.INTERRUPTED:
-        return task.Failed(reason=f"The model did not answer within {MODEL_DEADLINE_S:.0f} s.")
-    return task.Failed(reason=f"The model call failed ({type(outcome.error).__name__}).")
+def _no_answer(outcome: Outcome[Answer]) -> TooLong | task.Blocked | task.Failed:
+    """How it ends; or that a shorter request may be answered."""
+    end = endings.of(outcome)
+    if isinstance(end, task.Blocked):
+        if isinstance(outcome.error, ContextExhaustedError):
+            return TooLong(strategy=Strategy.PROVIDER, end=end)
+        if isinstance(outcome.error, RequestTooLargeError) and not isinstance(outcome.error, RouteUnfitError):
+            return TooLong(strategy=Strategy.SIZE, end=end)
+    return end
 
 
 def _arguments(call: Call) -> Mapping[str, object]:
@@ -417,14 +427,3 @@ def _interrupted(name: str) -> ToolResult:
     data: Json = {"interrupted": True}
     message = f"{name} was interrupted: the run was stopped or the server went down."
     return ToolResult(success=False, error=message, data=data)
-
-
-def _size(request: Request) -> int:
-    texts = _bytes(request.instructions) + sum(
-        _bytes(message.text) + sum(_bytes(call.arguments) for call in message.calls) for message in request.messages
-    )
-    return texts + sum(len(canonical.dump(dict(each.parameters))) for each in request.tools)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))

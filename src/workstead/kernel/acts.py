@@ -61,7 +61,7 @@ AnyAct = Act[Any, Any]
 
 async def run(act: AnyAct, proof: Proof, raw: Mapping[str, object], *, report: Report) -> Any:
     """Check the input and perform; raises `invalid` with paths, and what the act refuses."""
-    args, digest = operations.checked(act.input, raw)
+    args, digest = operations.checked(act.input, raw), operations.input_digest(raw)
     request_id = getattr(args, "request_id", None)
     return await act.perform(Asked(proof=proof, args=args, digest=digest, request_id=request_id, report=report))
 

@@ -12,6 +12,8 @@
 | process.spawned | after a process started, before its row |
 | process.ended | after a process ended, before its result |
 | exchange.ended | after a model's answer is complete, before the assistant's rows |
+| summary.ended | after a summary is complete, before the segment it is for |
+| compaction.written | after a shortened conversation's segment is committed, before its first call |
 | record.accepted | after a record was accepted, before the graph moves |
 | child.done | after a child card ended, before its parent's result |
 | run.done | after a run ended, before its lease is let go |
@@ -35,6 +37,7 @@ Point = Literal[
     "call.written",
     "child.done",
     "commit.done",
+    "compaction.written",
     "exchange.ended",
     "migration.half",
     "process.ended",
@@ -43,6 +46,7 @@ Point = Literal[
     "record.accepted",
     "recovery.half",
     "run.done",
+    "summary.ended",
 ]
 
 POINTS: tuple[Point, ...] = get_args(Point)

@@ -121,7 +121,7 @@ AnyOperation = Operation[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Admitted:
-    """A call whose input is checked. digest: of the canonical input without its request id."""
+    """A call whose input is checked. digest: of a change's canonical input without its request id."""
 
     operation: AnyOperation
     args: Input
@@ -193,7 +193,8 @@ class Operations:
         operation = self.table.get(name)
         if operation is None or door not in operation.doors:
             raise errors.not_found("operation", name)
-        args, digest = checked(operation.input, raw)
+        args = checked(operation.input, raw)
+        digest = "" if operation.effect is Effect.READ else input_digest(raw)
         return Admitted(operation=operation, args=args, digest=digest, request_id=getattr(args, "request_id", None))
 
     async def _read(self, proof: Proof, admitted: Admitted) -> object:
@@ -257,18 +258,20 @@ class Operations:
         return answer
 
 
-def checked(model: type[I], raw: Mapping[str, object]) -> tuple[I, str]:
-    """The typed input, and the digest of what was sent without its request id; raises `invalid` with paths."""
-    body = {key: value for key, value in raw.items() if key != "request_id"}
+def checked(model: type[I], raw: Mapping[str, object]) -> I:
+    """The typed input; raises `invalid` with paths."""
     try:
-        args = model.model_validate_json(canonical.dump(dict(raw)))
-        digest = canonical.digest(body)
+        return model.model_validate_json(canonical.dump(dict(raw)))
     except ValidationError as error:
         raise input_refusal(error) from None
     except TypeError:
         message = "The input holds something JSON cannot carry (a lone surrogate, NaN or a number past 64 bits)."
         raise errors.invalid("input_invalid", message) from None
-    return args, digest
+
+
+def input_digest(raw: Mapping[str, object]) -> str:
+    """The digest of what was sent, without its request id; of an input that `checked` took."""
+    return canonical.digest({key: value for key, value in raw.items() if key != "request_id"})
 
 
 def input_refusal(error: ValidationError) -> errors.Refusal:

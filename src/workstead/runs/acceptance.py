@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workstead import errors
 from workstead.accounts import grants
-from workstead.agents import conversations, turns
+from workstead.agents import conversations, protection, turns
 from workstead.agents.conversations import Conversation, NewRow, RowKind
 from workstead.agents.models.shape import Role
 from workstead.agents.task import EXHAUSTED, Accepted, Finish, Rejected, Verdict
@@ -246,7 +246,7 @@ def _reject(tx: Tx, position: Position, call: Finish, *, why: str) -> Rejected:
         return Rejected(reason=EXHAUSTED)
     rows = [
         _settled(call, ToolResult(success=False, error=why)),
-        *turns.correction_rows(position.node.correction_prompt.text, why=why, left=call.left - 1),
+        *turns.correction_rows(position.node.correction_prompt, why=why, left=call.left - 1),
     ]
     _append(tx, position, rows)
     return Rejected(reason=why)
@@ -269,7 +269,7 @@ def _reject_stale(tx: Tx, position: Position, card: Card, call: Finish) -> Rejec
         [
             _settled(call, ToolResult(success=False, error=why)),
             NewRow(kind=RowKind.CONTEXT, role=Role.USER, content={"text": text}),
-            *turns.correction_rows(position.node.correction_prompt.text, why=why, left=call.left - 1),
+            *turns.correction_rows(position.node.correction_prompt, why=why, left=call.left - 1),
         ],
     )
     return Rejected(reason=why)
@@ -289,7 +289,7 @@ def _reject_pending(
         [
             _settled(call, failed),
             *notice_rows(pending),
-            *turns.correction_rows(position.node.correction_prompt.text, why=why, left=call.left - 1),
+            *turns.correction_rows(position.node.correction_prompt, why=why, left=call.left - 1),
         ],
     )
     notifications.remove(tx, card, pending)
@@ -302,7 +302,7 @@ def notice_rows(pending: tuple[Notification, ...]) -> list[NewRow]:
         NewRow(
             kind=RowKind.NOTIFICATION,
             role=Role.USER,
-            content={"text": f"Notice ({one.source}, {one.created_at}): {one.content}", "id": one.id},
+            content=protection.of_person(f"Notice ({one.source}, {one.created_at}): {one.content}") | {"id": one.id},
         )
         for one in pending
     ]

@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 
 from workstead.accounts import grants
 from workstead.accounts.grants import Grant
-from workstead.agents import conversations, turns
+from workstead.agents import conversations, protection, turns
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.models.shape import Role
 from workstead.agents.task import Finish, Prepared, Task, TaskEnd, TaskHost, Verdict
@@ -17,7 +17,7 @@ from workstead.agents.tools.workbench import Activation as Wanted
 from workstead.agents.tools.workbench import Workbench
 from workstead.kernel.access import AgentProof, Caller
 from workstead.kernel.transaction import Tx
-from workstead.runs import acceptance, activations, context, recovery, runs
+from workstead.runs import acceptance, activations, context, recovery, runs, shortening
 from workstead.runs.acceptance import Position
 from workstead.runs.activations import Activation
 from workstead.runs.context import Transition
@@ -79,8 +79,9 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
         schemas=(*(tool.schema for tool in tools.values()), result.schema(visit.node.outcomes)),
         host=_task_host(around, visit, position, proof),
     )
+    transport, means = around.transport_of(one.route), shortening.means(around, one.route)
     try:
-        return await turns.Turns(one, effects=around.effects, transport=around.transport_of(one.route)).run()
+        return await turns.Turns(one, effects=around.effects, transport=transport, means=means).run()
     finally:
         await around.processes.end_owner(visit.activation.id)
 
@@ -164,8 +165,11 @@ def _activation_row(around: Surroundings, visit: Visit, card: Card) -> NewRow:
 
 
 def _transition_rows(transition: Transition) -> list[NewRow]:
-    texts = [transition.text, transition.prompt.text if transition.prompt is not None else None]
-    return [_context(text) for text in texts if text is not None]
+    rows = [_context(transition.text)] if transition.text is not None else []
+    if transition.prompt is not None:
+        content = protection.of_prompt(transition.prompt)
+        rows.append(NewRow(kind=RowKind.CONTEXT, role=Role.USER, content=content))
+    return rows
 
 
 def _context(text: str) -> NewRow:

@@ -94,6 +94,10 @@ class RequestTooLargeError(ModelError):
     """The request fits no candidate; nothing was sent."""
 
 
+class RouteUnfitError(RequestTooLargeError):
+    """No candidate could take even a smaller request."""
+
+
 class SlowProviderError(ModelError):
     """The provider fell silent, or took too long."""
 
@@ -114,7 +118,10 @@ ERRORS: Mapping[FailureClass, type[ModelError]] = {
     FailureClass.TRANSIENT: ProviderDownError,
 }
 
-WAITS_FOR_A_PERSON = (ContentPolicyError, KeyMissingError, KeyRefusedError)
+TOO_LONG = (ContextExhaustedError, RequestTooLargeError)
+"""What a shorter conversation may heal."""
+
+WAITS_FOR_A_PERSON = (ContentPolicyError, KeyMissingError, KeyRefusedError, *TOO_LONG)
 """What no retry and no other card can heal: the card is blocked instead of failed."""
 
 

@@ -13,7 +13,13 @@ from workstead import errors
 from workstead.agents.models import attempt, failures, sizing
 from workstead.agents.models.attempt import Endpoint, FailedAttempt, Plan
 from workstead.agents.models.availability import Availability, Standing
-from workstead.agents.models.failures import FailureClass, KeyMissingError, ModelError, RequestTooLargeError
+from workstead.agents.models.failures import (
+    FailureClass,
+    KeyMissingError,
+    ModelError,
+    RequestTooLargeError,
+    RouteUnfitError,
+)
 from workstead.agents.models.shape import Answer, Request, Sent
 from workstead.clock import Clock
 from workstead.outbound.calls import Limits
@@ -55,15 +61,16 @@ class Means:
 class Routed:
     """A transport over the candidates of one route."""
 
-    def __init__(self, endpoints: Sequence[Endpoint], *, means: Means) -> None:
+    def __init__(self, endpoints: Sequence[Endpoint], *, means: Means, used: float = sizing.USABLE) -> None:
         self._endpoints = tuple(endpoints)
         self._means = means
+        self._used = used
 
     async def complete(self, request: Request) -> Answer:
         """The first complete answer. Raises ModelError."""
         pinned = request.pinned
         chosen = [each for each in self._endpoints if pinned is None or each.candidate == pinned]
-        tries = _admitted(chosen, request)
+        tries = _admitted(chosen, request, used=self._used)
         return await _Call(tries, means=self._means, pinned=pinned is not None).run()
 
 
@@ -204,19 +211,27 @@ class _Call:
         )
 
 
-def _admitted(endpoints: Sequence[Endpoint], request: Request) -> list[_Try]:
-    """Every candidate whose model takes these exact bytes. Raises RequestTooLargeError where none does."""
+def _admitted(endpoints: Sequence[Endpoint], request: Request, *, used: float) -> list[_Try]:
+    """Every candidate whose model takes these exact bytes.
+
+    Raises RequestTooLargeError where none does, RouteUnfitError where none would take fewer.
+    """
     admitted: list[_Try] = []
     refused: list[str] = []
+    shorter_helps = False
     for endpoint in endpoints:
         made = attempt.plan(endpoint, request)
-        verdict = sizing.judge(len(made.body), max_tokens=request.max_tokens, capabilities=endpoint.capabilities)
+        verdict = sizing.judge(
+            len(made.body), max_tokens=request.max_tokens, capabilities=endpoint.capabilities, used=used
+        )
         if verdict.fit is sizing.Fit.ADMITTED:
             admitted.append(_Try(plan=made))
         else:
             refused.append(f"{_name(endpoint)}: {verdict.why}")
+            shorter_helps = shorter_helps or verdict.fit is sizing.Fit.TOO_LARGE
     if not admitted:
-        raise RequestTooLargeError(f"The request fits no model of the route; {'; '.join(refused)}.")
+        kind = RequestTooLargeError if shorter_helps else RouteUnfitError
+        raise kind(f"The request fits no model of the route; {'; '.join(refused)}.")
     return admitted
 
 

@@ -17,6 +17,13 @@ class Role(StrEnum):
     USER = "user"
 
 
+class Purpose(StrEnum):
+    """What a call is for."""
+
+    STEP = "step"  # the next answer of an agent at its step
+    SUMMARY = "summary"  # what takes the place of old rows when a conversation is shortened
+
+
 class Finish(StrEnum):
     """Why the model stopped."""
 
@@ -93,6 +100,7 @@ class Request:
     temperature: float | None
     situation: Situation
     pinned: Candidate | None = None
+    purpose: Purpose = Purpose.STEP
 
 
 @dataclass(frozen=True, kw_only=True)

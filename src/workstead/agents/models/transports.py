@@ -46,7 +46,7 @@ def transport_for(route: Route, providers: Mapping[str, Provider], *, means: Mea
         for candidate in route.candidates
         if (provider := providers[candidate.provider]).kind in WIRES
     ]
-    return Routed(endpoints, means=means.routing)
+    return Routed(endpoints, means=means.routing, used=route.used)
 
 
 def _first(route: Route, providers: Mapping[str, Provider]) -> Provider:

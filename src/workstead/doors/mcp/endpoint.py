@@ -1,16 +1,15 @@
 """The endpoint: one address for messages over HTTP; who calls is known before a body is read."""
 
 import hashlib
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
-from uuid import uuid4
 
 import anyio
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
 from starlette.types import Message as Event
 from starlette.types import Receive, Scope, Send
 
@@ -98,7 +97,7 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; a client that goes away ends what was begun for it."""
-        request_id = uuid4().hex
+        request_id = secrets.token_hex(16)
         stream = Stream(send, headers={"x-request-id": request_id})
         found = self._turned_away(scope, _Ends(receive=receive, stream=stream), request_id)
         reply = await self._answered(found, receive) if isinstance(found, Call) else found
@@ -107,9 +106,12 @@ class Endpoint:
         if stream.begun:
             await stream.end(reply.body or b"")
             return
-        headers = {"x-request-id": request_id, **reply.headers}
-        kind = "application/json" if reply.body is not None else None
-        await Response(reply.body, status_code=reply.status, headers=headers, media_type=kind)(scope, receive, send)
+        headers = {"x-request-id": request_id, **reply.headers, "content-length": str(len(reply.body or b""))}
+        if reply.body is not None:
+            headers["content-type"] = "application/json"
+        sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": reply.status, "headers": sent})
+        await send({"type": "http.response.body", "body": reply.body or b""})
 
     def _turned_away(self, scope: Scope, ends: _Ends, request_id: str) -> Reply | Call:
         """What can be said before the body is read: a refusal, or who calls."""

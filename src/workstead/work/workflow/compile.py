@@ -1,18 +1,18 @@
 """Compiles a source tree into one configuration, or into every reason why it cannot be."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workstead import errors
 from workstead.work import yaml_source
-from workstead.work.workflow import card_types, graph, participants
+from workstead.work.workflow import card_types, compaction, graph, participants
 from workstead.work.workflow.prompts import Library, Lookup
 from workstead.work.workflow.reading import At, Problems
 
 FORMAT = 1
 
 _REQUIRED = ("format", "agents", "models", "providers", "card_types")
-_OPTIONAL = ("analyst_agent", "oversight", "outside_servers")
+_OPTIONAL = ("analyst_agent", "compaction", "oversight", "outside_servers")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,7 @@ def _configuration(at: At, problems: Problems, *, digest: str, lookup: Lookup) -
     if "format" in fields:
         fields["format"].integer(minimum=FORMAT, maximum=FORMAT)
     models = participants.read_models(fields.get("models"), fields.get("providers"))
+    shortening = compaction.read(fields.get("compaction"), models.providers)
     agents: dict[str, participants.Agent] = {}
     if "agents" in fields:
         agents = participants.read_agents(fields["agents"], routes=models.routes, library=library)
@@ -53,11 +54,12 @@ def _configuration(at: At, problems: Problems, *, digest: str, lookup: Lookup) -
     return graph.Configuration(
         digest=digest,
         agents={name: agent.spec for name, agent in agents.items()},
-        routes=models.routes,
+        routes={name: replace(route, used=shortening.used) for name, route in models.routes.items()},
         providers=models.providers,
         card_types=types,
         analyst_agent=participants.read_global_agent(fields.get("analyst_agent"), agents),
         oversight=participants.read_oversight(fields.get("oversight"), agents),
         outside_servers=participants.read_servers(fields.get("outside_servers")),
         variables=tuple(sorted(problems.variables)),
+        compaction=shortening,
     )

@@ -62,6 +62,13 @@ class ProviderKind(StrEnum):
     PRACTICE = "practice"
 
 
+class Snap(StrEnum):
+    """What becomes of the older round that only partly fits what is kept when a conversation is shortened."""
+
+    COMPACT = "compact_straddler"
+    KEEP = "keep_straddler_verbatim"
+
+
 class KeySource(StrEnum):
     """Where a provider's key is kept; the configuration only ever names it."""
 
@@ -163,13 +170,30 @@ class Candidate:
 class Route:
     """What an agent's calls use. candidates: in the order to try, equivalents and failover included.
 
-    temperature: None leaves it to the provider; some models take none.
+    temperature: None leaves it to the provider; some models take none. used: the part of a context window that is
+    used, the compaction's `context_utilization_fraction`.
     """
 
     name: str
     candidates: tuple[Candidate, ...]
     temperature: float | None
     max_tokens: int
+    used: float = 0.80
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compaction:
+    """When and how conversations are shortened (W14). summarizer: None lets the agent's own route write summaries.
+
+    trigger, tail: parts of what a request's input may have; above the first a conversation is shortened, about the
+    second stays word for word.
+    """
+
+    used: float = 0.80
+    trigger: float = 0.90
+    tail: float = 0.25
+    snap: Snap = Snap.KEEP
+    summarizer: Candidate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,6 +445,7 @@ class Configuration:
     oversight: Oversight | None
     outside_servers: Mapping[str, OutsideServer]
     variables: tuple[str, ...]
+    compaction: Compaction = Compaction()
 
 
 def pattern_covers(pattern: str, record: str) -> bool:

@@ -1,0 +1,38 @@
+"""What a run's conversations are shortened with: the room of an agent's route, and who writes summaries."""
+
+from dataclasses import replace
+
+from workstead.agents import summaries
+from workstead.agents.models import capacity
+from workstead.agents.shortening import Means
+from workstead.agents.summarizer import Route as Summaries
+from workstead.runs.surroundings import Surroundings
+from workstead.work.workflow.graph import Configuration, Route
+
+
+def means(around: Surroundings, route: Route) -> Means:
+    """For an agent that is answered on this route."""
+    configuration = around.configuration
+    writers = _writers(configuration, route)
+    room = capacity.room(writers, configuration.providers, configuration.compaction)
+    return Means(
+        room=capacity.room(route, configuration.providers, configuration.compaction),
+        summaries=Summaries(
+            room=room,
+            candidate=writers.candidates[0],
+            max_tokens=writers.max_tokens,
+            transport=lambda: around.transport_of(writers),
+        ),
+    )
+
+
+def _writers(configuration: Configuration, route: Route) -> Route:
+    """Whoever the configuration names, otherwise those who answer the agent itself."""
+    chosen = configuration.compaction.summarizer
+    candidates = (chosen,) if chosen is not None else route.candidates
+    most = min(capacity.most_output(each, configuration.providers) or summaries.MAX_TOKENS for each in candidates)
+    # No name in a configuration has a colon.
+    name = f"{route.name}:summaries" if chosen is None else ":summaries"
+    return replace(
+        route, name=name, candidates=candidates, temperature=None, max_tokens=min(summaries.MAX_TOKENS, most)
+    )
