@@ -52,7 +52,7 @@ from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
-from workstead.runs import capture_reads, command_acts, file_acts, playing, runs
+from workstead.runs import capture_reads, command_acts, doctor, file_acts, playing, runs
 from workstead.runs import operations as run_operations
 from workstead.runs.folder_acts import Means
 from workstead.runs.supervisor import Supervisor
@@ -200,8 +200,8 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
-def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
-    """Every operation there is; what all doors show parts of."""
+def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unexamined) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of. examine: what is known of the machine's isolation."""
     table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
         *secret_operations.OPERATIONS,
@@ -210,6 +210,7 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
         *run_operations.OPERATIONS,
         *capture_reads.OPERATIONS,
         *guides.OPERATIONS,
+        *doctor.operations(examine),
     )
     return table
 
@@ -226,7 +227,7 @@ def _assemble(ground: _Ground) -> App:
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = operations_table(data_folder=chosen.data_folder.resolve())
+    table = operations_table(data_folder=chosen.data_folder.resolve(), examine=launcher.doctor)
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
@@ -241,16 +242,16 @@ def _assemble(ground: _Ground) -> App:
         transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
-    doctor = partial(_doctor, launcher, chosen)
+    machine = partial(_doctor, launcher, chosen)
     control = Control(
         operations=operations,
         watch=watch,
         facts=facts,
         redactor=redactor,
-        doctor=doctor,
+        doctor=machine,
         procedures=_procedures(operations, safe),
     )
-    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=doctor)
+    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=machine)
     uses = Uses()
     assistants = _assistants_door(ground, operations, effects, launcher=launcher, uses=uses)
     return App(
