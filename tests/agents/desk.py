@@ -119,7 +119,17 @@ class Desk:
 
     def rows(self) -> tuple[Row, ...]:
         """The conversation as it is stored."""
-        return self.instance.effects.glance(lambda tx: conversations.rows_after(tx, self.conversation.id))
+        return self.instance.effects.glance(lambda tx: conversations.rows_after(tx, self.conversation.id, limit=99_999))
+
+    def append(self, *rows: NewRow) -> None:
+        """Let rows stand in the conversation."""
+        with instance.transaction(self.instance.path) as tx:
+            conversations.append(tx, self.conversation, rows, activation_id=ACTIVATION)
+
+    def end_grant(self) -> None:
+        """Take the agent's right away, as Stop does."""
+        with instance.transaction(self.instance.path) as tx:
+            grants.end_activation(tx, ACTIVATION)
 
     def results(self) -> list[tuple[str | None, object]]:
         """Of every result row: the id of its call, and the result."""
@@ -196,8 +206,9 @@ ACCEPTED = task.Accepted(
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Desk]:
+def opened(path: Path, *, window_tokens: int = 10_000_000, summarizer: Transport | None = None) -> Iterator[Desk]:
     """A fresh instance whose planner has just begun an activation."""
+    path.mkdir(exist_ok=True)
     found = instance.founded(path / "workstead.sqlite3")
     with instance.transaction(found.path) as tx:
         grant = Grant(
@@ -219,6 +230,8 @@ def opened(path: Path) -> Iterator[Desk]:
             project_id=found.project.id,
             conversation=conversation,
             proof=AgentProof(grant_id=grant.id),
+            window_tokens=window_tokens,
+            summarizer=summarizer,
         )
 
 
