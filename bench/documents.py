@@ -63,13 +63,13 @@ def found(tx: Tx) -> SecretProof:
     scopes.create(tx, scopes.INSTANCE)
     person = people.add(tx, name="Ada", operator=True)
     secret = credentials.issue(tx, kind=CredentialKind.SIGN_IN, person_id=person.id)
-    documents.create(tx, "d", scope=scopes.INSTANCE, new=_version("start", Author(kind="person", name="Ada")))
+    documents.create(tx, "d", scope=scopes.INSTANCE, new=version("start"))
     return SecretProof(digest=credentials.digest(secret))
 
 
 def create(tx: Tx, caller: Caller, args: WriteDocument) -> DocumentView:
     """Make a document."""
-    made = documents.create(tx, args.document, scope=scopes.INSTANCE, new=_version(args.text, caller.author))
+    made = documents.create(tx, args.document, scope=scopes.INSTANCE, new=version(args.text, caller.author))
     return _written(tx, args, made)
 
 
@@ -77,7 +77,7 @@ def edit(tx: Tx, caller: Caller, args: WriteDocument) -> DocumentView:
     """Change a document's text."""
     was = documents.current(tx, args.document)
     assert was is not None
-    return _written(tx, args, documents.publish(tx, was, new=_version(args.text, caller.author)))
+    return _written(tx, args, documents.publish(tx, was, new=version(args.text, caller.author)))
 
 
 def read(tx: Tx, caller: Caller, args: ReadDocument) -> DocumentView:
@@ -123,7 +123,9 @@ def bare(raw: sqlite3.Connection, body: str) -> Callable[[], None]:
     return write
 
 
-def _version(text: str, author: Author) -> NewVersion:
+def version(text: str, author: Author | None = None) -> NewVersion:
+    """A version with this text."""
+    author = author or Author(kind="person", name="Ada")
     return NewVersion(body={"text": text}, author=author, change="write", changed=("text",))
 
 

@@ -83,7 +83,7 @@ def _in_thread(folder: Path) -> tuple[Taken, Taken]:
     floor, inside = Taken(), Taken()
     proof = seed(folder / "kernel.sqlite3")
     seed(folder / "bare.sqlite3")
-    with _connected(folder / "bare.sqlite3") as raw, _opened(folder / "kernel.sqlite3") as (store, operations):
+    with _connected(folder / "bare.sqlite3") as raw, opened(folder / "kernel.sqlite3") as (store, operations):
         write_bare = bare(raw, BODY)
         with _connected(folder / "kernel.sqlite3") as own:
             names = itertools.count()
@@ -106,7 +106,7 @@ def _in_thread(folder: Path) -> tuple[Taken, Taken]:
 async def _hops(path: Path, proof: Proof) -> dict[str, float]:
     """Milliseconds per write through `operations.run`, by operation and concurrency."""
     found: dict[str, float] = {}
-    with _opened(path) as (store, operations):
+    with opened(path) as (store, operations):
         for name, tasks in itertools.product(("create_document", "edit_document"), (1, 8)):
             numbers = itertools.count()
 
@@ -128,7 +128,7 @@ async def _hops(path: Path, proof: Proof) -> dict[str, float]:
 
 async def _beside(path: Path, proof: Proof) -> tuple[list[float], list[float]]:
     """Milliseconds of two writers' writes: alone, then beside eight readers that never rest."""
-    with _opened(path) as (store, operations):
+    with opened(path) as (store, operations):
         numbers = itertools.count()
 
         async def write(taken: list[float]) -> None:
@@ -178,7 +178,8 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Store, Operations]]:
+def opened(path: Path) -> Iterator[tuple[Store, Operations]]:
+    """The kernel with the benchmark's operations over a database that exists."""
     store = Store(Sqlite(path))
     yield (
         store,

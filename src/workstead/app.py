@@ -35,12 +35,13 @@ from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
 from workstead.doors.http import Front, Guard
 from workstead.doors.listening import PageServer, listen
-from workstead.doors.mcp import endpoint
+from workstead.doors.mcp import endpoint, shelf
 from workstead.doors.mcp.endpoint import Endpoint
 from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
 from workstead.doors.mcp.methods import Methods
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
+from workstead.guides import operations as guides
 from workstead.jobs import periodic
 from workstead.kernel import databases, receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
@@ -209,6 +210,7 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
         *capture_reads.OPERATIONS,
+        *guides.OPERATIONS,
     )
     return table
 
@@ -318,7 +320,9 @@ def _mcp_door(
     chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
 ) -> Endpoint:
     calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
-    methods = Methods(operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls)
+    methods = Methods(
+        operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls, library=shelf.library()
+    )
     return Endpoint(
         methods,
         effects=effects,

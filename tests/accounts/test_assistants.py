@@ -238,6 +238,7 @@ def test_what_only_a_person_may_do_can_never_be_handed_on() -> None:
     assert frozenset(Permission) == GRANTABLE | PERSON_ONLY
     assert not GRANTABLE & PERSON_ONLY
     assert {
+        Permission.CATALOG_READ,
         Permission.PROJECTS_CONTROL,
         Permission.PROJECTS_READ,
         Permission.PROJECTS_RUN,

@@ -17,6 +17,7 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
     assert owner - editor == {Permission.PROJECT_TRUST}
     above = {
         Permission.ASSISTANTS_MANAGE,
+        Permission.CATALOG_READ,
         Permission.INSTANCE_READ,
         Permission.PROJECT_BIND,
         Permission.SECRETS_MANAGE,

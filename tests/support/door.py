@@ -1,7 +1,7 @@
 """Builders: assistants, and messages to the MCP door as bare HTTP."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,9 +13,11 @@ from workstead.accounts.assistants import NewAssistant
 from workstead.accounts.uses import Uses
 from workstead.clock import Clock
 from workstead.doors.mcp.endpoint import Endpoint
+from workstead.doors.mcp.library import Library
 from workstead.doors.mcp.limits import Allowance
 from workstead.doors.mcp.methods import Methods
 from workstead.kernel.access import AssistantProof, Permission
+from workstead.kernel.acts import AnyAct
 from workstead.kernel.redaction import Redactor
 
 READS = frozenset({Permission.PROJECTS_READ, Permission.RUNS_READ})
@@ -52,6 +54,8 @@ def endpoint(
     per_minute: int = 600_000,
     per_address: int = 600_000,
     failures: int = 600_000,
+    library: Library | None = None,
+    acts: Sequence[AnyAct] = (),
 ) -> Endpoint:
     """The door over an instance's own operations."""
 
@@ -64,6 +68,8 @@ def endpoint(
         redactor=Redactor(),
         uses=uses or Uses(),
         calls=allowance(per_minute),
+        library=library or Library(),
+        acts=acts,
     )
     return Endpoint(
         methods,
@@ -109,8 +115,9 @@ def ask_stateless(
     meta = {f"io.modelcontextprotocol/{key}": value for key, value in ENVELOPE.items()}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**(params or {}), "_meta": meta}}
     sent = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": method}
-    if params is not None and "name" in params:
-        sent["Mcp-Name"] = str(params["name"])
+    named = {"resources/read": "uri"}.get(method, "name")
+    if params is not None and named in params:
+        sent["Mcp-Name"] = str(params[named])
     return send(live, token, body, **(sent | headers))
 
 

@@ -6,6 +6,7 @@ from workstead import errors
 from workstead.accounts import assistants, credentials, grants, people, projects, roles
 from workstead.accounts.assistants import AssistantRow
 from workstead.accounts.credentials import CredentialKind
+from workstead.accounts.people import PersonRow
 from workstead.kernel import scopes
 from workstead.kernel.access import (
     PERSON_ONLY,
@@ -58,22 +59,21 @@ def read(tx: Tx, proof: Proof, scope: str | None) -> Caller:
         case SecretProof(digest=digest):
             return _signed_in(tx, digest, scope)
         case AssistantProof(digest=digest):
-            found = _held(tx, digest)
-            return _assistant(tx, found, _person(tx, people.read(tx, found.owner_id), scope), scope)
+            found, owner = _held(tx, digest)
+            return _assistant(tx, found, _person(tx, owner, scope), scope)
         case AgentProof(grant_id=grant_id):
             return _agent(tx, grant_id, scope)
 
 
 def presented(tx: Tx, digest: str) -> Assistant:
     """The assistant behind a token, with what it may do outside any project; raises `unauthenticated`."""
-    found = _held(tx, digest)
-    return _assistant(tx, found, _person(tx, people.read(tx, found.owner_id), scopes.INSTANCE), scopes.INSTANCE)
+    found, owner = _held(tx, digest)
+    return _assistant(tx, found, _person(tx, owner, scopes.INSTANCE), scopes.INSTANCE)
 
 
 def standing(tx: Tx, digest: str) -> Standing:
     """What the assistant behind a token may do in the places it reaches now; raises `unauthenticated`."""
-    found = _held(tx, digest)
-    row = people.read(tx, found.owner_id)
+    found, row = _held(tx, digest)
     anywhere = _assistant(tx, found, _person(tx, row, scopes.INSTANCE), scopes.INSTANCE)
     sets = {anywhere.permissions}
     for one in projects.all_of_them(tx):
@@ -85,9 +85,9 @@ def standing(tx: Tx, digest: str) -> Standing:
     return Standing(assistant=anywhere, sets=frozenset(sets))
 
 
-def _held(tx: Tx, digest: str) -> AssistantRow:
-    found = assistants.read(tx, digest)
-    if found is None or not found.holds(tx.at):
+def _held(tx: Tx, digest: str) -> tuple[AssistantRow, PersonRow]:
+    found = assistants.with_owner(tx, digest)
+    if found is None or not found[0].holds(tx.at):
         raise errors.unauthenticated(_NO_ASSISTANT)
     return found
 
@@ -117,13 +117,13 @@ def _signed_in(tx: Tx, digest: str, scope: str | None) -> Person:
     return _person(tx, people.read(tx, found.person_id), scope)
 
 
-def _person(tx: Tx, found: people.PersonRow | None, scope: str | None) -> Person:
+def _person(tx: Tx, found: PersonRow | None, scope: str | None) -> Person:
     if found is None or found.suspended_at is not None:
         raise errors.unauthenticated()
     return Person(id=found.id, name=found.name, operator=found.operator, permissions=_permissions(tx, found, scope))
 
 
-def _permissions(tx: Tx, found: people.PersonRow, scope: str | None) -> frozenset[Permission]:
+def _permissions(tx: Tx, found: PersonRow, scope: str | None) -> frozenset[Permission]:
     if found.operator:
         return roles.OPERATOR
     if scope is None or not scope.startswith(_PROJECT_PREFIX):

@@ -22,10 +22,10 @@ class PersonRow:
     suspended_at: str | None
 
 
-_COLUMNS = (person.c.id, person.c.name, person.c.operator, person.c.created_at, person.c.suspended_at)
+COLUMNS = (person.c.id, person.c.name, person.c.operator, person.c.created_at, person.c.suspended_at)
 _ADD = prepared(insert(person))
-_READ = prepared(select(*_COLUMNS).where(person.c.id == bindparam("k_id")))
-_OPERATOR = prepared(select(*_COLUMNS).where(person.c.operator == literal_column("1")).order_by(person.c.created_at))
+_READ = prepared(select(*COLUMNS).where(person.c.id == bindparam("k_id")))
+_OPERATOR = prepared(select(*COLUMNS).where(person.c.operator == literal_column("1")).order_by(person.c.created_at))
 
 
 def add(tx: Tx, *, name: str, operator: bool) -> PersonRow:
@@ -38,18 +38,19 @@ def add(tx: Tx, *, name: str, operator: bool) -> PersonRow:
 
 def read(tx: Tx, person_id: str) -> PersonRow | None:
     """One account, or None."""
-    row = tx.one(_READ, k_id=person_id)
-    return _person(row) if row is not None else None
+    found = tx.one(_READ, k_id=person_id)
+    return row(found) if found is not None else None
 
 
 def operator(tx: Tx) -> PersonRow | None:
     """The first operator, or None before the first start has finished."""
-    row = tx.one(_OPERATOR)
-    return _person(row) if row is not None else None
+    found = tx.one(_OPERATOR)
+    return row(found) if found is not None else None
 
 
-def _person(row: Row) -> PersonRow:
-    identity, name, is_operator, created_at, suspended_at = row
+def row(columns: Row) -> PersonRow:
+    """The account in a row of COLUMNS."""
+    identity, name, is_operator, created_at, suspended_at = columns
     return PersonRow(
         id=cast("str", identity),
         name=cast("str", name),

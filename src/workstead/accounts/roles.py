@@ -25,11 +25,11 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 OPERATOR = frozenset(Permission)
 """Owner everywhere, and also folder binding and the instance itself."""
 
-EVERYBODY = frozenset({Permission.ASSISTANTS_MANAGE, Permission.SIGN_IN})
+EVERYBODY = frozenset({Permission.ASSISTANTS_MANAGE, Permission.CATALOG_READ, Permission.SIGN_IN})
 """What a signed-in person has without any project."""
 
-ASSISTANT_ANYWHERE = frozenset({Permission.PROJECTS_READ})
-"""What an assistant may use outside any project, if it holds it: listing its projects."""
+ASSISTANT_ANYWHERE = frozenset({Permission.CATALOG_READ, Permission.PROJECTS_READ})
+"""What an assistant may use outside any project, if it holds it: the documentation, and listing its projects."""
 
 AGENT = frozenset({Permission.PROJECTS_READ, Permission.PROJECTS_WRITE, Permission.RUNS_READ})
 """The ceiling of an agent at work; its grant names the operations one by one."""

@@ -1,8 +1,8 @@
 """HTTP: who a request comes from, what every request must satisfy, and how refusals and headers look."""
 
 import hashlib
-from collections.abc import Collection, MutableMapping
-from typing import Any
+from collections.abc import Collection, Mapping, MutableMapping
+from typing import Any, cast
 from uuid import uuid4
 
 import structlog
@@ -48,6 +48,7 @@ HEADERS = (
 )
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
+_HEADERS_KEY = "workstead.headers"
 _LOG = structlog.get_logger()
 
 
@@ -105,7 +106,7 @@ class Guard:
             return _too_large()
         return None
 
-    def _own(self, headers: dict[str, str]) -> bool:
+    def _own(self, headers: Mapping[str, str]) -> bool:
         """Whether a change comes from one of our pages; a browser that sends no Origin must say so otherwise."""
         origin = headers.get("origin")
         if origin is not None:
@@ -146,14 +147,20 @@ def status_of(refusal: errors.Refusal) -> int:
     return STATUS[refusal.kind]
 
 
-def headers_of(scope: Scope) -> dict[str, str]:
-    """The request's headers by small name; of a repeated one the last."""
-    # The parser keeps blanks that trail a value.
-    return {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in scope["headers"]}
+def headers_of(scope: Scope) -> Mapping[str, str]:
+    """The request's headers by small name; of a repeated one the last. Made once for a request."""
+    known = scope.get(_HEADERS_KEY)
+    if known is None:
+        # The parser keeps blanks that trail a value.
+        known = {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in scope["headers"]}
+        scope[_HEADERS_KEY] = known
+    return cast("Mapping[str, str]", known)
 
 
 def repeated(scope: Scope, names: Collection[str]) -> str | None:
     """The first of these headers that was sent more than once: two readers could take different ones."""
+    if len(headers_of(scope)) == len(scope["headers"]):
+        return None
     sent = [name.decode("latin-1") for name, _ in scope["headers"]]
     return next((name for name in names if sent.count(name) > 1), None)
 

@@ -12,6 +12,7 @@ class Permission(StrEnum):
     """What an operation may require; a credential holds a set of them (S5, S6)."""
 
     ASSISTANTS_MANAGE = "assistants:manage"
+    CATALOG_READ = "catalog:read"
     INSTANCE_READ = "instance:read"
     PROJECT_BIND = "project:bind"
     PROJECT_TRUST = "project:trust"

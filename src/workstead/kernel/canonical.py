@@ -93,14 +93,7 @@ class _Fault:
 def _parse(raw: bytes, *, limit_depth: int) -> Json:
     """The tree, with faults standing in it."""
     try:
-        decoded = raw.decode("utf-8")
-        value: Json = json.loads(
-            decoded,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
-            parse_float=_float,
-            parse_int=_integer,
-        )
+        value: Json = _READER.decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         _refuse_whole("json_malformed", f"byte {error.start} is not UTF-8")
     except json.JSONDecodeError as error:
@@ -144,6 +137,10 @@ def _integer(written: str) -> object:
     return _Fault(message="this integer does not fit in 64 bits")
 
 
+_WALKED = (dict, list, _Fault)
+_READER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
+
+
 def _faults(root: object, *, limit_depth: int) -> Iterator[errors.Issue]:
     """Every mistake in the tree, in the order it was written; an own stack, because depth may be hostile."""
     waiting: list[tuple[object, tuple[str | int, ...]]] = [(root, ())]
@@ -161,14 +158,15 @@ def _faults(root: object, *, limit_depth: int) -> Iterator[errors.Issue]:
                 continue
             if isinstance(value, dict):
                 for key in value:
-                    if problem := _text_problem(key):
+                    if not key.isprintable() and (problem := _text_problem(key)):
                         yield errors.Issue(path=path((*place, key)), message=f"in this key {problem}")
             children = value.items() if isinstance(value, dict) else enumerate(value)
             waiting.extend([(child, (*place, step)) for step, child in children if _may_fail(child)][::-1])
 
 
 def _may_fail(value: object) -> bool:
-    return isinstance(value, str | dict | list | _Fault)
+    # Neither a NUL nor half a surrogate pair is printable; most texts end here.
+    return not value.isprintable() if isinstance(value, str) else isinstance(value, _WALKED)
 
 
 def _text_problem(value: str) -> str | None:

@@ -18,6 +18,7 @@ from workstead.clock import Clock
 from workstead.kernel import access, canonical, faults, receipts, scopes
 from workstead.kernel.access import Authority, Caller, Permission, Proof
 from workstead.kernel.feed import Wakes
+from workstead.kernel.media import Shown
 from workstead.kernel.store import Connection, Store
 from workstead.kernel.transaction import Tx
 
@@ -90,7 +91,8 @@ class Operation(Generic[I, O]):
     lock: the scope a write locks, found from its input (None: there is no such scope). again: needed where an
     answer can pass the receipt's limit. gather: reads what a write needs from outside the database (a folder), on a
     reader thread before the transaction and after the caller's permissions were checked once; the handler finds it
-    in `tx.gathered`.
+    in `tx.gathered`. shows: pictures, sounds and documents that a door may put beside the answer's data. exact:
+    the answer leaves as it is (S21: exact bytes); everything else is redacted by its door.
     """
 
     name: str
@@ -106,6 +108,8 @@ class Operation(Generic[I, O]):
     answer: AnswerRule = AnswerRule.KEEP
     again: Again[O] | None = None
     gather: Callable[[Tx, Caller, I], object] | None = None
+    shows: Callable[[O], tuple[Shown, ...]] | None = None
+    exact: bool = False
     adapter: TypeAdapter[O] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +121,7 @@ AnyOperation = Operation[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Admitted:
-    """A call whose input is checked. digest: of the canonical input without its request id."""
+    """A call whose input is checked. digest: of a change's canonical input without its request id."""
 
     operation: AnyOperation
     args: Input
@@ -189,15 +193,8 @@ class Operations:
         operation = self.table.get(name)
         if operation is None or door not in operation.doors:
             raise errors.not_found("operation", name)
-        body = {key: value for key, value in raw.items() if key != "request_id"}
-        try:
-            args = operation.input.model_validate_json(canonical.dump(dict(raw)))
-            digest = canonical.digest(body)
-        except ValidationError as error:
-            raise input_refusal(error) from None
-        except TypeError:
-            message = "The input holds something JSON cannot carry (a lone surrogate, NaN or a number past 64 bits)."
-            raise errors.invalid("input_invalid", message) from None
+        args = checked(operation.input, raw)
+        digest = "" if operation.effect is Effect.READ else input_digest(raw)
         return Admitted(operation=operation, args=args, digest=digest, request_id=getattr(args, "request_id", None))
 
     async def _read(self, proof: Proof, admitted: Admitted) -> object:
@@ -259,6 +256,22 @@ class Operations:
         answer = operation.handler(tx, caller, admitted.args)
         receipts.keep(tx, key, _keep(operation, answer))
         return answer
+
+
+def checked(model: type[I], raw: Mapping[str, object]) -> I:
+    """The typed input; raises `invalid` with paths."""
+    try:
+        return model.model_validate_json(canonical.dump(dict(raw)))
+    except ValidationError as error:
+        raise input_refusal(error) from None
+    except TypeError:
+        message = "The input holds something JSON cannot carry (a lone surrogate, NaN or a number past 64 bits)."
+        raise errors.invalid("input_invalid", message) from None
+
+
+def input_digest(raw: Mapping[str, object]) -> str:
+    """The digest of what was sent, without its request id; of an input that `checked` took."""
+    return canonical.digest({key: value for key, value in raw.items() if key != "request_id"})
 
 
 def input_refusal(error: ValidationError) -> errors.Refusal:

@@ -31,6 +31,7 @@ _EXACT_MIN_CHARS = 8
 _SHORTEST_CHARS = 8
 # A second pass finds what the first uncovered by putting a placeholder beside it; a third finds nothing more.
 _PASSES = 3
+_HINTS = tuple({hint for shape in secret_shapes.SHAPES for hint in shape.hints})
 _SCHEMA_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _SCHEMA_MARKS = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _SCHEMA_VALUES = frozenset({"const", "default", "example", "examples"})
@@ -178,6 +179,9 @@ def _possible(value: str, *, among: Shapes) -> Iterator[Shape]:
     if len(value) < _SHORTEST_CHARS:
         return
     folded = value.lower()
+    if among is secret_shapes.SHAPES and True not in [hint in folded for hint in _HINTS]:
+        # Nearly every text ends here; a list is several times faster than a generator for each shape.
+        return
     for shape in among:
         if any(hint in folded for hint in shape.hints):
             yield shape

@@ -133,7 +133,7 @@ class Session(Protocol):
         ...
 
     def look(self, job: Callable[[Connection], T]) -> T:
-        """Run `job` so that each of its statements sees the latest commit and cannot write."""
+        """Run a short `job` that cannot write; it sees what was committed before it began."""
         ...
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class Store:
         return self.read_here(job) if self._database.near else await self.read(job)
 
     def read_here(self, job: Callable[[Connection], T]) -> T:
-        """Run a short key lookup on the loop's own connection; each statement sees the latest commit."""
+        """Run a short key lookup on the loop's own connection; it sees the latest commit."""
         return self._here.look(job)
 
     def close(self) -> None:

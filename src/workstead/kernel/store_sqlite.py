@@ -61,8 +61,8 @@ class _Session:
         return value
 
     def look(self, job: Callable[[Connection], T]) -> T:
-        """Run `job` without a transaction around it."""
-        return job(Connection(self._raw))
+        """Run `job` in one snapshot: from three statements on that is also cheaper than none."""
+        return self.read(job)
 
     def close(self) -> None:
         """Close the connection."""

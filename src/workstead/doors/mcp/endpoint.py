@@ -1,14 +1,15 @@
 """The endpoint: one address for messages over HTTP; who calls is known before a body is read."""
 
 import hashlib
-from collections.abc import Mapping
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from uuid import uuid4
+from functools import partial
+from typing import TypeVar
 
 import anyio
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
 from starlette.types import Message as Event
 from starlette.types import Receive, Scope, Send
 
@@ -27,10 +28,13 @@ from workstead.doors.mcp.frames import (
     Message,
     ProtocolError,
 )
-from workstead.doors.mcp.limits import Allowance
+from workstead.doors.mcp.limits import Allowance, Seen
 from workstead.doors.mcp.methods import Methods, Request
 from workstead.doors.mcp.revisions import OLDEST, STATELESS, Revision
+from workstead.doors.mcp.streams import Stream
+from workstead.kernel import acts
 from workstead.kernel.access import Assistant
+from workstead.kernel.acts import Report
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 
@@ -38,8 +42,19 @@ PATHS = frozenset({"/mcp", "/mcp/"})
 BODY_WAIT_S = 10.0
 
 _SCHEME = "bearer "
+# An operation reads authority in its own transaction (K06); for everything else it is read here.
+_READS_ITSELF = "tools/call"
 _ONCE = ("authorization", "content-type", *revisions.ROUTING_HEADERS)
 _LOG = structlog.get_logger()
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ends:
+    """The two ends of a request's line: where its client's leaving is heard, and where reports are sent."""
+
+    receive: Receive
+    stream: Stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +66,11 @@ class Call:
     digest: str
     assistant: Assistant
     at: str
+    ends: _Ends
+
+
+class _GoneError(Exception):
+    """The client went away; what was begun for it has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,19 +93,27 @@ class Endpoint:
         self._clock = clock
         self._addresses = addresses
         self._failures = failures
+        self._seen = Seen(clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; a client that goes away ends what was begun for it."""
-        request_id = uuid4().hex
-        found = self._turned_away(scope, request_id)
+        request_id = secrets.token_hex(16)
+        stream = Stream(send, headers={"x-request-id": request_id})
+        found = self._turned_away(scope, _Ends(receive=receive, stream=stream), request_id)
         reply = await self._answered(found, receive) if isinstance(found, Call) else found
         if reply is None:
             return
-        headers = {"x-request-id": request_id, **reply.headers}
-        kind = "application/json" if reply.body is not None else None
-        await Response(reply.body, status_code=reply.status, headers=headers, media_type=kind)(scope, receive, send)
+        if stream.begun:
+            await stream.end(reply.body or b"")
+            return
+        headers = {"x-request-id": request_id, **reply.headers, "content-length": str(len(reply.body or b""))}
+        if reply.body is not None:
+            headers["content-type"] = "application/json"
+        sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": reply.status, "headers": sent})
+        await send({"type": "http.response.body", "body": reply.body or b""})
 
-    def _turned_away(self, scope: Scope, request_id: str) -> Reply | Call:
+    def _turned_away(self, scope: Scope, ends: _Ends, request_id: str) -> Reply | Call:
         """What can be said before the body is read: a refusal, or who calls."""
         headers = http.headers_of(scope)
         twice = http.repeated(scope, _ONCE)
@@ -100,7 +128,7 @@ class Endpoint:
         try:
             if digest is None:
                 raise errors.unauthenticated("Send your assistant's token: `Authorization: Bearer ws_ast_...`.")
-            assistant = self._effects.glance(lambda tx: authority.presented(tx, digest))
+            assistant = self._seen.get(digest) or self._live(digest)
         except errors.Refusal as refused:
             # Only the wrong ones wait: programs of one machine share its address, and one may hold an ended token.
             wait_s = self._failures.take(address) if digest is not None else None
@@ -111,27 +139,32 @@ class Endpoint:
         if wrong_shape is not None:
             return wrong_shape
         at = iso(self._clock.now())
-        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at)
+        return Call(id=request_id, headers=headers, digest=digest, assistant=assistant, at=at, ends=ends)
+
+    def _live(self, digest: str) -> Assistant:
+        """The assistant behind a token now; raises `unauthenticated`."""
+        found = self._effects.glance(lambda tx: authority.presented(tx, digest))
+        self._seen.keep(digest, found)
+        return found
 
     async def _answered(self, call: Call, receive: Receive) -> Reply | None:
         """The reply to a body; None when there is nobody to send it to."""
+        body: bytes | None = None
         try:
-            with anyio.fail_after(BODY_WAIT_S):
+            with anyio.CancelScope(deadline=anyio.current_time() + BODY_WAIT_S) as waiting:
                 body = await _body(receive)
-        except TimeoutError:
-            wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
-            return _error(wrong, request_id=call.id, status=408)
         except HTTPException:
             message = f"Send at most {frames.BODY_LIMIT_BYTES} bytes."
             return _error(ProtocolError(code=INVALID_REQUEST, message=message), request_id=call.id, status=413)
+        if waiting.cancelled_caught:
+            wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
+            return _error(wrong, request_id=call.id, status=408)
         if body is None:
             return None
-        reply: Reply | None = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(_until_gone, receive, group.cancel_scope)
-            reply = await self._replied(call, body)
-            group.cancel_scope.cancel()
-        return reply
+        try:
+            return await self._replied(call, body)
+        except _GoneError:
+            return None
 
     async def _replied(self, call: Call, body: bytes) -> Reply:
         value: Json = None
@@ -156,8 +189,9 @@ class Endpoint:
             revisions.check(message, call.headers, revision)
         except ProtocolError as wrong:
             return _error(wrong, request_id=call.id, status=400, identity=identity)
+        call.ends.stream.about(message, accepted=call.headers.get("accept", ""))
         try:
-            return Reply(status=200, body=await self._result(call, revision, message))
+            return Reply(status=200, body=await self._result(call, revision, message, report=call.ends.stream.report))
         except ProtocolError as wrong:
             status = _status(wrong) if revision == STATELESS else 200
             return _error(wrong, request_id=call.id, status=status, identity=identity)
@@ -183,19 +217,45 @@ class Endpoint:
                 answers.append(frames.error(frames.id_of(value), wrong, request_id=call.id))
         return Reply(status=200, body=b"[" + b",".join(answers) + b"]") if answers else Reply(status=202)
 
-    async def _result(self, call: Call, revision: Revision, message: Message) -> bytes:
+    async def _result(
+        self, call: Call, revision: Revision, message: Message, *, report: Report = acts.unheard
+    ) -> bytes:
         request = Request(
-            id=call.id, message=message, revision=revision, digest=call.digest, assistant=call.assistant, at=call.at
+            id=call.id,
+            message=message,
+            revision=revision,
+            digest=call.digest,
+            assistant=call.assistant,
+            at=call.at,
+            report=report,
         )
         try:
-            return frames.result(message.id, await self._methods.answer(request))
-        except (errors.Refusal, ProtocolError):
+            found = await self._found(call, request)
+            return frames.result(message.id, found)
+        except (errors.Refusal, ProtocolError, _GoneError):
             raise
         except Exception:  # noqa: BLE001
             # A door is where the unexpected ends: the trace stays here, its id goes out (house style, line 32).
             _LOG.exception("mcp request failed", request_id=call.id, method=message.method[:100])
             text = f"Something went wrong in the server; its log has the details under {call.id}."
             raise ProtocolError(code=INTERNAL_ERROR, message=text) from None
+
+    async def _found(self, call: Call, request: Request) -> Mapping[str, object]:
+        message = request.message
+        brief = self._methods.brief(message)
+        if not brief or message.method != _READS_ITSELF:
+            self._live(call.digest)
+        if not brief:
+            return await _while_there(call.ends.receive, partial(self._methods.answer, request))
+        try:
+            found = await self._methods.answer(request)
+        except ProtocolError:
+            self._live(call.digest)
+            raise
+        if found.get("isError"):
+            # A limit or a wrong name was said before anybody asked who calls; an ended token is told that it ended.
+            self._live(call.digest)
+        return found
 
 
 def _require_no_handshake(message: Message) -> None:
@@ -236,6 +296,18 @@ async def _body(receive: Receive) -> bytes | None:
         parts.append(event.get("body", b""))
         if not event.get("more_body", False):
             return b"".join(parts)
+
+
+async def _while_there(receive: Receive, work: Callable[[], Awaitable[T]]) -> T:
+    """The result of some work; raises _GoneError and cancels it when the client goes away first."""
+    done: list[T] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(_until_gone, receive, group.cancel_scope)
+        done.append(await work())
+        group.cancel_scope.cancel()
+    if not done:
+        raise _GoneError
+    return done[0]
 
 
 async def _until_gone(receive: Receive, working: anyio.CancelScope) -> None:

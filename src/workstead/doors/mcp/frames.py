@@ -20,6 +20,7 @@ INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 RATE_LIMITED = -32029
+RESOURCE_NOT_FOUND = -32002  # in 2026-07-28 it is one of the invalid params
 
 Id = str | int
 
@@ -92,3 +93,8 @@ def error(identity: Id | None, wrong: ProtocolError, *, request_id: str) -> byte
     """An error; its data name the request, so that the log can be asked about it."""
     shown = {"code": wrong.code, "message": wrong.message, "data": {**wrong.data, "request_id": request_id}}
     return orjson.dumps({"jsonrpc": "2.0", "id": identity, "error": shown})
+
+
+def notification(method: str, params: dict[str, Json]) -> bytes:
+    """A message that nobody answers."""
+    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params})

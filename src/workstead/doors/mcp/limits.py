@@ -6,12 +6,16 @@ from contextlib import contextmanager
 
 from workstead import errors
 from workstead.clock import Clock
+from workstead.kernel.access import Assistant
 
 ACTIVE_PER_ACCOUNT = 4
 ACTIVE_PER_PROCESS = 16
 FAILURES_PER_MINUTE = 60
 
+SEEN_S = 1.0
+
 _KEYS_MOST = 10_000
+_SEEN_MOST = 1_000
 _RETRY_S = 1.0
 
 
@@ -45,6 +49,25 @@ class Allowance:
         self._left = {key: kept for key, kept in self._left.items() if now_s - kept[1] < 60}
         while len(self._left) >= _KEYS_MOST:
             del self._left[next(iter(self._left))]
+
+
+class Seen:
+    """Tokens that were good a moment ago: enough to read a body, never enough to do what it asks."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: dict[str, tuple[Assistant, float]] = {}
+
+    def get(self, digest: str) -> Assistant | None:
+        """The assistant behind a token that was good within the last second."""
+        found = self._kept.get(digest)
+        return found[0] if found is not None and self._clock.monotonic_s() - found[1] < SEEN_S else None
+
+    def keep(self, digest: str, assistant: Assistant) -> None:
+        """The token is good now."""
+        if len(self._kept) >= _SEEN_MOST:
+            self._kept.clear()
+        self._kept[digest] = (assistant, self._clock.monotonic_s())
 
 
 class Active:

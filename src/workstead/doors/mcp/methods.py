@@ -1,21 +1,24 @@
 """Methods: what each message of the protocol is answered with, for every revision."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
-from typing import cast
+from functools import cached_property, partial
+from typing import Any, cast
 
 from workstead import errors, instance
 from workstead.accounts import authority
 from workstead.accounts.uses import OK, Uses
 from workstead.doors.mcp import results, revisions
 from workstead.doors.mcp.frames import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
+from workstead.doors.mcp.library import Library, Run
 from workstead.doors.mcp.limits import Active, Allowance
+from workstead.doors.mcp.reading import Reading
 from workstead.doors.mcp.revisions import STATELESS, Revision
-from workstead.doors.mcp.tools import Toolbox
-from workstead.kernel import redaction
+from workstead.doors.mcp.tools import Entry, Toolbox
+from workstead.kernel import acts, redaction
 from workstead.kernel.access import Assistant, AssistantProof
+from workstead.kernel.acts import Act, AnyAct, Report
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.operations import Door, Effect, Operations
@@ -25,8 +28,16 @@ INSTRUCTIONS = (
     "Workstead is a workplace where agents do a person's projects as cards. You act for the person who made your "
     "token, within the projects and permissions they chose; `list_projects` shows where. Name a project by its short "
     "name. A refusal says what to do: correct your call, wait, or ask the person. Give every change a `request_id`: "
-    "repeating it returns the first answer and changes nothing."
+    "repeating it returns the first answer and changes nothing. `search_documentation` and the resources "
+    "`workstead://guides/...` say how things work here; begin with `workstead://guides/getting-started`."
 )
+
+CAPABILITIES: Mapping[str, object] = {
+    "completions": {},
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
 
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _TOOLS_KEPT_MS = 0  # authority may change with the next call
@@ -42,31 +53,59 @@ class Request:
     digest: str
     assistant: Assistant
     at: str
+    report: Report = acts.unheard
 
 
 Method = Callable[[Request], Awaitable[Mapping[str, object]]]
+Read = Callable[[Revision, Mapping[str, Json], Run], Awaitable[dict[str, object]]]
 
 
 class Methods:
-    """The dispatcher."""
+    """The dispatcher. acts: tools beside the operations. library: what is read by address, and prompts."""
 
     def __init__(
-        self, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, calls: Allowance
+        self,
+        *,
+        operations: Operations,
+        effects: Effects,
+        redactor: Redactor,
+        uses: Uses,
+        calls: Allowance,
+        library: Library,
+        acts: Iterable[AnyAct] = (),
     ) -> None:
         self._operations = operations
+        self._acts = tuple(acts)
         self._effects = effects
         self._redactor = redactor
         self._uses = uses
         self._calls = calls
         self._active = Active()
-        both: dict[str, Method] = {"tools/call": self._call, "tools/list": self._list}
+        reading = Reading(library, redactor=redactor)
+        both: dict[str, Method] = {
+            "tools/call": self._call,
+            "tools/list": self._list,
+            "resources/list": partial(self._read, reading.resources),
+            "resources/templates/list": partial(self._read, reading.templates),
+            "resources/read": partial(self._read, reading.read),
+            "prompts/list": partial(self._read, reading.prompts),
+            "prompts/get": partial(self._read, reading.prompt),
+            "completion/complete": partial(self._read, reading.complete),
+        }
         self._handshake: dict[str, Method] = {**both, "initialize": _initialize, "ping": _ping}
         self._stateless: dict[str, Method] = {**both, "server/discover": _discover}
 
     @cached_property
     def toolbox(self) -> Toolbox:
         """Every tool; made when the first assistant asks, because their schemas cost time and memory."""
-        return Toolbox(self._operations.table.values())
+        return Toolbox([*self._operations.table.values(), *self._acts])
+
+    def brief(self, message: Message) -> bool:
+        """Whether a message only reads the database: there is nothing to withdraw when its client goes away."""
+        if message.method != "tools/call":
+            return True
+        tool = self.toolbox.tools.get(str(message.params.get("name")))
+        return tool is None or (not isinstance(tool.entry, Act) and tool.entry.effect is Effect.READ)
 
     async def answer(self, request: Request) -> Mapping[str, object]:
         """The result of a request.
@@ -103,19 +142,47 @@ class Methods:
             self._noted(request, "", "tool_unknown")
             message = f"Unknown tool: {name[:100]!r}. List the tools again; they may have changed."
             raise ProtocolError(code=INVALID_PARAMS, message=message)
-        operation = tool.operation
+        entry = tool.entry
         try:
-            with self._admitted(request, changes=operation.effect is not Effect.READ, arguments=arguments):
-                proof = AssistantProof(digest=request.digest)
-                answered = await self._operations.run(proof, name, arguments, door=Door.MCP)
+            with self._admitted(request, changes=entry.effect is not Effect.READ, arguments=arguments):
+                answered = await self._performed(request, entry, arguments)
         except errors.Refusal as refused:
             self._noted(request, name, refused.code)
             if refused.kind is errors.Kind.UNAUTHENTICATED:
                 raise
             return results.refusal(refused, redactor=self._redactor, request_id=request.id)
         self._noted(request, name, OK)
-        shown = cast("Json", operation.adapter.dump_python(answered, mode="json"))
-        return results.answer(shown, request.revision, redactor=self._redactor)
+        shown = cast("Json", entry.adapter.dump_python(answered, mode="json"))
+        media = entry.shows(answered) if entry.shows is not None else ()
+        exact = not isinstance(entry, Act) and entry.exact
+        return results.answer(shown, request.revision, redactor=self._redactor, media=media, exact=exact)
+
+    async def _performed(self, request: Request, entry: Entry, arguments: dict[str, Json]) -> object:
+        proof = AssistantProof(digest=request.digest)
+        if not isinstance(entry, Act):
+            return await self._operations.run(proof, entry.name, arguments, door=Door.MCP)
+
+        async def report(*, done: float, total: float | None = None, message: str = "") -> None:
+            await request.report(done=done, total=total, message=self._redactor.text(message).text)
+
+        return await acts.run(entry, proof, arguments, report=report)
+
+    async def _read(self, read: Read, request: Request) -> Mapping[str, object]:
+        """What Reading answers; every operation it runs is counted and limited like a call of its own."""
+
+        async def run(name: str, given: Mapping[str, object]) -> Any:
+            operation = self._operations.table[name]
+            try:
+                with self._admitted(request, changes=False, arguments={}):
+                    proof = AssistantProof(digest=request.digest)
+                    answered = await self._operations.run(proof, name, given, door=Door.MCP)
+            except errors.Refusal as refused:
+                self._noted(request, name, refused.code)
+                raise
+            self._noted(request, name, OK)
+            return operation.adapter.dump_python(answered, mode="json")
+
+        return await read(request.revision, request.message.params, run) | _kept(request.revision)
 
     @contextmanager
     def _admitted(self, request: Request, *, changes: bool, arguments: dict[str, Json]) -> Iterator[None]:
@@ -140,7 +207,7 @@ async def _initialize(request: Request) -> Mapping[str, object]:
         raise ProtocolError(code=INVALID_PARAMS, message="initialize names its protocolVersion.")
     return {
         "protocolVersion": revisions.negotiated(asked),
-        "capabilities": {"tools": {"listChanged": False}},
+        "capabilities": CAPABILITIES,
         "serverInfo": _server(),
         "instructions": INSTRUCTIONS,
     }
@@ -153,7 +220,7 @@ async def _ping(_: Request) -> Mapping[str, object]:
 async def _discover(request: Request) -> Mapping[str, object]:
     found: dict[str, object] = {
         "supportedVersions": [*reversed(revisions.ALL)],
-        "capabilities": {"tools": {"listChanged": False}},
+        "capabilities": CAPABILITIES,
         "instructions": INSTRUCTIONS,
     }
     return found | _kept(request.revision)

@@ -10,8 +10,11 @@ import orjson
 from workstead.accounts.authority import Standing
 from workstead.agents.tools import arguments
 from workstead.doors.mcp.revisions import OLDEST, Revision
+from workstead.kernel.acts import AnyAct
 from workstead.kernel.canonical import Json
 from workstead.kernel.operations import AnyOperation, Door, Effect
+
+Entry = AnyOperation | AnyAct
 
 _LISTS_KEPT = 64
 _NOT_IN_OLDEST = frozenset({"outputSchema", "title"})
@@ -21,15 +24,15 @@ _NOT_IN_OLDEST = frozenset({"outputSchema", "title"})
 class Tool:
     """One tool. shown: as the newest revisions list it."""
 
-    operation: AnyOperation
+    entry: Entry
     shown: Mapping[str, Json]
 
 
 class Toolbox:
     """Every tool there is, by name."""
 
-    def __init__(self, operations: Iterable[AnyOperation]) -> None:
-        offered = (operation for operation in operations if Door.MCP in operation.doors)
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        offered = (entry for entry in entries if Door.MCP in entry.doors)
         self.tools = {each.name: tool(each) for each in sorted(offered, key=lambda each: each.name)}
         self._rendered = lru_cache(maxsize=_LISTS_KEPT)(self._render)
 
@@ -38,7 +41,7 @@ class Toolbox:
         names = tuple(
             name
             for name, each in self.tools.items()
-            if standing.may(each.operation.permissions, operation=name) and any(standing.sets)
+            if standing.may(each.entry.permissions, operation=name) and any(standing.sets)
         )
         return orjson.Fragment(self._rendered(names, oldest=revision == OLDEST))
 
@@ -48,28 +51,28 @@ class Toolbox:
         return orjson.dumps([{key: value for key, value in each.items() if key not in hidden} for each in chosen])
 
 
-def tool(operation: AnyOperation) -> Tool:
-    """One operation as a tool, with hints that a client may show and never has to believe."""
-    read = operation.effect is Effect.READ
+def tool(entry: Entry) -> Tool:
+    """One operation or act as a tool, with hints that a client may show and never has to believe."""
+    read = entry.effect is Effect.READ
     shown: dict[str, Json] = {
-        "name": operation.name,
-        "title": operation.name.replace("_", " ").capitalize(),
-        "description": operation.summary,
-        "inputSchema": arguments.schema(operation.input),
-        "outputSchema": _output(operation),
+        "name": entry.name,
+        "title": entry.name.replace("_", " ").capitalize(),
+        "description": entry.summary,
+        "inputSchema": arguments.schema(entry.input),
+        "outputSchema": _output(entry),
         "annotations": {
             "readOnlyHint": read,
-            "destructiveHint": operation.effect is Effect.DESTRUCTIVE,
+            "destructiveHint": entry.effect is Effect.DESTRUCTIVE,
             "idempotentHint": read,
-            "openWorldHint": operation.effect is Effect.OUTWARD,
+            "openWorldHint": entry.effect is Effect.OUTWARD,
         },
     }
-    return Tool(operation=operation, shown=shown)
+    return Tool(entry=entry, shown=shown)
 
 
-def _output(operation: AnyOperation) -> Json:
+def _output(entry: Entry) -> Json:
     """The answer's schema as a plain object at its root: clients drop tools whose root is a reference or a choice."""
-    whole = cast("dict[str, Json]", operation.adapter.json_schema(mode="serialization"))
+    whole = cast("dict[str, Json]", entry.adapter.json_schema(mode="serialization"))
     definitions = cast("dict[str, dict[str, Json]]", whole.pop("$defs", {}))
     choices = cast("list[dict[str, Json]]", whole.get("anyOf") or whole.get("oneOf") or [whole])
     found = [_resolved(each, definitions) for each in choices]

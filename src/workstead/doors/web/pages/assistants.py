@@ -15,6 +15,7 @@ from workstead.doors.web.views import AssistantLine, AssistantsView, Choice, Con
 from workstead.kernel.access import GRANTABLE
 
 _MEANINGS = {
+    "catalog:read": "search and read the documentation",
     "projects:control": "pause, resume and stop runs",
     "projects:read": "read projects, cards and records",
     "projects:run": "start runs, which may cost money (needs projects:control too)",

@@ -1,0 +1,1 @@
+"""Guides: the packaged Markdown that assistants read and search, and the prompts they start from."""
