@@ -13,6 +13,7 @@ from workstead.agents import conversations, shortening, summaries, task
 from workstead.agents.conversations import Conversation, NewRow, Row, RowKind
 from workstead.agents.models import capacity
 from workstead.agents.models.shape import Answer, Call, Finish, Request, Role, ToolSchema, Transport
+from workstead.agents.shown import Shown
 from workstead.agents.summarizer import Route as SummaryRoute
 from workstead.agents.tools.tool import Act, Acted, CallSite, Tool, ToolResult
 from workstead.agents.turns import Turns, result_row
@@ -86,6 +87,7 @@ class Desk:
     provider: Provider = PROVIDER
     summarizer: Transport | None = None
     prepared: str = "The garden."
+    records: tuple[Shown, ...] = ()
     finished: list[task.Finish] = field(default_factory=list)
     verdicts: list[task.Verdict] = field(default_factory=list)
 
@@ -154,7 +156,7 @@ class Desk:
         ]
 
     def _prepare(self, _tx: Tx) -> task.Prepared:
-        return task.Prepared(text=self.prepared, children={})
+        return task.Prepared(text=self.prepared, children={}, records=self.records)
 
     async def _finish(self, call: task.Finish) -> task.Verdict:
         """As acceptance does: the verdict and the row that answers the call are one commit."""
