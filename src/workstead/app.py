@@ -22,8 +22,17 @@ from urllib.parse import unquote, urlsplit
 import anyio
 import structlog
 
-from workstead import errors, instance, logs, settings
-from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
+from workstead import errors, instance, logs, machines, settings
+from workstead.accounts import (
+    api_token_operations,
+    assistant_operations,
+    authority,
+    first_start,
+    keys,
+    projects,
+    secret_operations,
+    secrets,
+)
 from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
@@ -33,16 +42,15 @@ from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
-from workstead.doors.http import Front, Guard
+from workstead.doors.http import Front
 from workstead.doors.listening import PageServer, listen
-from workstead.doors.mcp import door, endpoint, shelf
+from workstead.doors.rest import table as rest_table
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.guides import operations as guides
 from workstead.jobs import periodic
 from workstead.kernel import databases, receipts, scopes
 from workstead.kernel.access import Agent, Caller, ControlProof
-from workstead.kernel.acts import AnyAct
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -52,9 +60,8 @@ from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
-from workstead.runs import capture_reads, command_acts, doctor, file_acts, playing, runs
+from workstead.runs import capture_reads, doctor, playing, runs
 from workstead.runs import operations as run_operations
-from workstead.runs.folder_acts import Means
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import configurations, setup
@@ -63,6 +70,9 @@ from workstead.work.workflow.graph import Configuration
 from workstead.workspace import folders
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Level
+
+Doctor = Callable[[], Mapping[str, Json]]
+"""What is known of the machine and of the data folder, for the operator."""
 
 Service = Callable[[], Coroutine[Any, Any, None]]
 """Something that lives as long as the server, in its task group; its failure ends the server."""
@@ -205,6 +215,7 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
     table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
         *secret_operations.OPERATIONS,
+        *api_token_operations.OPERATIONS,
         *assistant_operations.operations(lambda: _offered(table)),
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
@@ -213,11 +224,6 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *doctor.operations(examine),
     )
     return table
-
-
-def acts_table(means: Means) -> tuple[AnyAct, ...]:
-    """Every act there is: what doors offer beside operations, because it waits on the world."""
-    return (*file_acts.acts(means), *command_acts.acts(means))
 
 
 def _assemble(ground: _Ground) -> App:
@@ -243,17 +249,17 @@ def _assemble(ground: _Ground) -> App:
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     machine = partial(_doctor, launcher, chosen)
-    control = Control(
-        operations=operations,
-        watch=watch,
+    web, uses = _pages(ground, operations, watch, machine=machine), Uses()
+    parts = machines.Parts(
+        settings=chosen,
+        clock=clock,
         facts=facts,
         redactor=redactor,
-        doctor=machine,
-        procedures=_procedures(operations, safe),
+        operations=operations,
+        effects=effects,
+        launcher=launcher,
+        uses=uses,
     )
-    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=machine)
-    uses = Uses()
-    assistants = _assistants_door(ground, operations, effects, launcher=launcher, uses=uses)
     return App(
         settings=chosen,
         clock=clock,
@@ -265,9 +271,9 @@ def _assemble(ground: _Ground) -> App:
         operations=operations,
         effects=effects,
         launcher=launcher,
-        control=control,
+        control=_control(ground, operations, watch, machine=machine, safe=safe),
         web=web,
-        front=Front(web, assistants, paths=endpoint.PATHS),
+        front=Front(web, *machines.doors(parts)),
         uses=uses,
         supervisor=supervisor,
         watch=watch,
@@ -282,20 +288,26 @@ def _assemble(ground: _Ground) -> App:
     )
 
 
-def _assistants_door(
-    ground: _Ground, operations: Operations, effects: Effects, *, launcher: Launcher, uses: Uses
-) -> Guard:
-    behind = door.Behind(
+def _control(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor, safe: Safe) -> Control:
+    return Control(
         operations=operations,
-        effects=effects,
+        watch=watch,
+        facts=ground.facts,
         redactor=ground.redactor,
-        uses=uses,
-        library=shelf.library(),
-        acts=acts_table(Means(effects=effects, launcher=launcher)),
+        doctor=machine,
+        procedures=_procedures(operations, safe),
     )
-    chosen = ground.settings
-    rates = door.Rates(calls=chosen.assistant_calls_per_minute, requests=chosen.address_calls_per_minute)
-    return Guard(door.build(behind, rates, clock=ground.clock), facts=ground.facts, bearer=True)
+
+
+def _pages(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor) -> routes.Web:
+    return routes.Web(
+        operations=operations,
+        watch=watch,
+        facts=ground.facts,
+        redactor=ground.redactor,
+        doctor=machine,
+        addresses=rest_table.described(operations.table),
+    )
 
 
 def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
@@ -339,8 +351,7 @@ def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, .
 
 def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
     """What an assistant can be given by name."""
-    acts = (file_acts.WRITE, file_acts.EDIT, command_acts.RUN)
-    return frozenset(each.name for each in table if Door.MCP in each.doors).union(acts)
+    return frozenset(each.name for each in table if Door.MCP in each.doors) | machines.ACTS
 
 
 async def _write_uses(effects: Effects, uses: Uses) -> None:

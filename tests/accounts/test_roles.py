@@ -27,6 +27,7 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
         Permission.PROJECT_BIND,
         Permission.SECRETS_MANAGE,
         Permission.SIGN_IN,
+        Permission.TOKENS_MANAGE,
     }
     assert roles.OPERATOR - owner == above
     assert frozenset(Permission) == roles.OPERATOR

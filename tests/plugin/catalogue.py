@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from rules import tree
-from workstead import app, errors
+from workstead import app, errors, machines
 from workstead.accounts import roles
 from workstead.kernel.access import GRANTABLE, Permission
 from workstead.kernel.acts import AnyAct
@@ -28,7 +28,7 @@ def operations() -> tuple[AnyOperation, ...]:
 
 def acts() -> tuple[AnyAct, ...]:
     """Every act, by name; nothing is called, so there are no means."""
-    return tuple(sorted(app.acts_table(cast("Means", None)), key=lambda each: each.name))
+    return tuple(sorted(machines.acts_table(cast("Means", None)), key=lambda each: each.name))
 
 
 def entries() -> tuple[AnyOperation | AnyAct, ...]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from workstead.accounts.uses import Uses
 from workstead.clock import Clock
+from workstead.doors.limits import FAILURES_PER_MINUTE, Allowance
 from workstead.doors.mcp.endpoint import Endpoint
 from workstead.doors.mcp.library import Library
-from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
 from workstead.doors.mcp.methods import Methods
 from workstead.kernel.acts import AnyAct
 from workstead.kernel.effects import Effects
