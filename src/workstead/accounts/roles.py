@@ -19,7 +19,7 @@ _EDITOR = _VIEWER | {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Per
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEWER,
     Role.EDITOR: _EDITOR,
-    Role.OWNER: _EDITOR | {Permission.PROJECT_TRUST},
+    Role.OWNER: _EDITOR | {Permission.PROJECT_BUDGET, Permission.PROJECT_TRUST},
 }
 
 OPERATOR = frozenset(Permission)
