@@ -23,7 +23,16 @@ import anyio
 import structlog
 
 from workstead import errors, instance, logs, settings
-from workstead.accounts import assistant_operations, authority, first_start, keys, projects, secret_operations, secrets
+from workstead.accounts import (
+    api_token_operations,
+    assistant_operations,
+    authority,
+    first_start,
+    keys,
+    projects,
+    secret_operations,
+    secrets,
+)
 from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
 from workstead.accounts.projects import Project
@@ -33,12 +42,14 @@ from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
-from workstead.doors.http import Front, Guard
+from workstead.doors.http import Front, Guard, Machines
+from workstead.doors.limits import FAILURES_PER_MINUTE, Allowance
 from workstead.doors.listening import PageServer, listen
 from workstead.doors.mcp import endpoint, shelf
 from workstead.doors.mcp.endpoint import Endpoint
-from workstead.doors.mcp.limits import FAILURES_PER_MINUTE, Allowance
 from workstead.doors.mcp.methods import Methods
+from workstead.doors.rest import endpoint as rest
+from workstead.doors.rest import table as rest_table
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.guides import operations as guides
@@ -206,6 +217,7 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
     table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
         *secret_operations.OPERATIONS,
+        *api_token_operations.OPERATIONS,
         *assistant_operations.operations(lambda: _offered(table)),
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
@@ -246,9 +258,20 @@ def _assemble(ground: _Ground) -> App:
         doctor=doctor,
         procedures=_procedures(operations, safe),
     )
-    web = routes.Web(operations=operations, watch=watch, facts=facts, redactor=redactor, doctor=doctor)
+    web = routes.Web(
+        operations=operations,
+        watch=watch,
+        facts=facts,
+        redactor=redactor,
+        doctor=doctor,
+        addresses=rest_table.described(operations.table),
+    )
     uses = Uses()
     door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
+    limits = rest.limits(
+        clock, per_address=chosen.address_calls_per_minute, per_credential=chosen.assistant_calls_per_minute
+    )
+    api = rest.Endpoint(operations, facts=facts, redactor=redactor, limits=limits)
     return App(
         settings=chosen,
         clock=clock,
@@ -262,7 +285,11 @@ def _assemble(ground: _Ground) -> App:
         launcher=launcher,
         control=control,
         web=web,
-        front=Front(web, Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+        front=Front(
+            web,
+            Machines(app=Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
+            Machines(app=Guard(api, facts=facts, bearer=True), prefix=f"{rest_table.PREFIX}/"),
+        ),
         uses=uses,
         supervisor=supervisor,
         watch=watch,

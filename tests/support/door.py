@@ -12,9 +12,9 @@ from workstead.accounts import assistants, credentials
 from workstead.accounts.assistants import NewAssistant
 from workstead.accounts.uses import Uses
 from workstead.clock import Clock
+from workstead.doors.limits import Allowance
 from workstead.doors.mcp.endpoint import Endpoint
 from workstead.doors.mcp.library import Library
-from workstead.doors.mcp.limits import Allowance
 from workstead.doors.mcp.methods import Methods
 from workstead.kernel.access import AssistantProof, Permission
 from workstead.kernel.acts import AnyAct

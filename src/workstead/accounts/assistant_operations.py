@@ -20,7 +20,7 @@ DAYS = 30
 DAYS_MOST = 90
 ALL: Literal["all"] = "all"
 
-_PEOPLES = frozenset({Door.CLI, Door.PAGE})
+_PEOPLES = frozenset({Door.CLI, Door.PAGE, Door.REST})
 _MANAGE = frozenset({Permission.ASSISTANTS_MANAGE})
 
 Offered = Callable[[], frozenset[str]]

@@ -1,6 +1,6 @@
 """Authority: what a proof turns out to be, read live inside every transaction (K06). The kernel is handed this one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workstead import errors
 from workstead.accounts import assistants, credentials, grants, people, projects, roles
@@ -24,6 +24,7 @@ from workstead.kernel.access import (
     SecretProof,
     System,
     SystemProof,
+    TokenProof,
 )
 from workstead.kernel.transaction import Tx
 
@@ -57,7 +58,10 @@ def read(tx: Tx, proof: Proof, scope: str | None) -> Caller:
         case ControlProof():
             return _person(tx, people.operator(tx), scope)
         case SecretProof(digest=digest):
-            return _signed_in(tx, digest, scope)
+            return _signed_in(tx, digest, scope, kind=CredentialKind.SIGN_IN)
+        case TokenProof(digest=digest):
+            person = _signed_in(tx, digest, scope, kind=CredentialKind.API)
+            return replace(person, permissions=person.permissions - PERSON_ONLY)
         case AssistantProof(digest=digest):
             found, owner = _held(tx, digest)
             return _assistant(tx, found, _person(tx, owner, scope), scope)
@@ -110,9 +114,9 @@ def _assistant(tx: Tx, found: AssistantRow, owner: Person, scope: str | None) ->
     )
 
 
-def _signed_in(tx: Tx, digest: str, scope: str | None) -> Person:
+def _signed_in(tx: Tx, digest: str, scope: str | None, *, kind: CredentialKind) -> Person:
     found = credentials.read(tx, digest)
-    if found is None or found.kind is not CredentialKind.SIGN_IN or not found.holds(tx.at):
+    if found is None or found.kind is not kind or not found.holds(tx.at):
         raise errors.unauthenticated()
     return _person(tx, people.read(tx, found.person_id), scope)
 

@@ -21,14 +21,25 @@ from workstead.kernel.transaction import Tx
 class CredentialKind(StrEnum):
     """What a secret opens."""
 
+    API = "api"  # a personal token for programs of one's own
     ASSISTANT = "assistant"  # an assistant's token
     LINK = "link"  # a one-time sign-in link
     SIGN_IN = "sign_in"  # a browser's cookie
 
 
 DAY_S = 86_400
-PREFIXES = {CredentialKind.ASSISTANT: "ws_ast_", CredentialKind.LINK: "ws_link_", CredentialKind.SIGN_IN: "ws_in_"}
-LIFETIMES_S = {CredentialKind.ASSISTANT: 30 * DAY_S, CredentialKind.LINK: 600, CredentialKind.SIGN_IN: 30 * DAY_S}
+PREFIXES = {
+    CredentialKind.API: "ws_api_",
+    CredentialKind.ASSISTANT: "ws_ast_",
+    CredentialKind.LINK: "ws_link_",
+    CredentialKind.SIGN_IN: "ws_in_",
+}
+LIFETIMES_S = {
+    CredentialKind.API: 30 * DAY_S,
+    CredentialKind.ASSISTANT: 30 * DAY_S,
+    CredentialKind.LINK: 600,
+    CredentialKind.SIGN_IN: 30 * DAY_S,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,9 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 OPERATOR = frozenset(Permission)
 """Owner everywhere, and also folder binding and the instance itself."""
 
-EVERYBODY = frozenset({Permission.ASSISTANTS_MANAGE, Permission.CATALOG_READ, Permission.SIGN_IN})
+EVERYBODY = frozenset(
+    {Permission.ASSISTANTS_MANAGE, Permission.CATALOG_READ, Permission.SIGN_IN, Permission.TOKENS_MANAGE}
+)
 """What a signed-in person has without any project."""
 
 ASSISTANT_ANYWHERE = frozenset({Permission.CATALOG_READ, Permission.PROJECTS_READ})

@@ -60,6 +60,17 @@ assistant_use = Table(
     PrimaryKeyConstraint("assistant_id", "operation", "code"),
 )
 
+api_token = Table(
+    "api_token",
+    METADATA,
+    Column("id", TEXT, primary_key=True),
+    Column("digest", TEXT, nullable=False, unique=True),  # of its credential
+    Column("person_id", TEXT, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("created_at", TEXT, nullable=False),
+    Index("api_token_person", "person_id", "created_at"),
+)
+
 project = Table(
     "project",
     METADATA,

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any, cast
 from uuid import uuid4
 
@@ -115,26 +116,45 @@ class Guard:
         return headers.get("sec-fetch-site", "none" if self._bearer else "") in own
 
 
-class Front:
-    """Pages, and beside them an address for machines; a browser that opens that address sees a page about it."""
+@dataclass(frozen=True, kw_only=True)
+class Machines:
+    """A door for machines beside the pages. paths: its addresses; prefix: what all others of its own begin with."""
 
-    def __init__(self, pages: ASGIApp, machines: ASGIApp, *, paths: Collection[str]) -> None:
+    app: ASGIApp
+    paths: frozenset[str] = frozenset()
+    prefix: str | None = None
+
+    def owns(self, scope: Scope) -> bool:
+        """Whether the request is for it; a browser that opens one of its bare addresses sees a page about it."""
+        path = scope["path"]
+        if self.prefix is not None and path.startswith(self.prefix):
+            return True
+        return path in self.paths and not _browses(scope)
+
+
+class Front:
+    """Pages, and the doors for machines beside them."""
+
+    def __init__(self, pages: ASGIApp, *machines: Machines) -> None:
         self._pages = pages
         self._machines = machines
-        self._paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on."""
-        machine = scope["type"] == "http" and scope["path"] in self._paths and not _browses(scope)
-        await (self._machines if machine else self._pages)(scope, receive, send)
+        owners = (each.app for each in self._machines if scope["type"] == "http" and each.owns(scope))
+        await next(owners, self._pages)(scope, receive, send)
 
 
 def proof_of(request: Request, facts: ServerFacts) -> Proof:
     """What the request presents: the digest of its sign-in cookie, or nothing."""
-    secret = request.cookies.get(cookie_name(facts))
-    if not secret:
-        return AnonymousProof()
-    return SecretProof(digest=hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest())
+    digest = cookie_digest(request.scope, facts)
+    return SecretProof(digest=digest) if digest is not None else AnonymousProof()
+
+
+def cookie_digest(scope: Scope, facts: ServerFacts) -> str | None:
+    """The digest of the sign-in cookie that a request brings, or None."""
+    secret = Request(scope).cookies.get(cookie_name(facts))
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest() if secret else None
 
 
 def cookie_name(facts: ServerFacts) -> str:

@@ -24,6 +24,7 @@ class Permission(StrEnum):
     RUNS_READ = "runs:read"
     SECRETS_MANAGE = "secrets:manage"
     SIGN_IN = "sign_in:use"
+    TOKENS_MANAGE = "tokens:manage"
 
 
 PERSON_ONLY = frozenset(
@@ -35,6 +36,7 @@ PERSON_ONLY = frozenset(
         Permission.PROJECT_TRUST,
         Permission.SECRETS_MANAGE,
         Permission.SIGN_IN,
+        Permission.TOKENS_MANAGE,
     }
 )
 """What no credential can ever hold."""
@@ -46,6 +48,13 @@ GRANTABLE = frozenset(Permission) - PERSON_ONLY
 @dataclass(frozen=True, kw_only=True)
 class SecretProof:
     """A presented secret, as its SHA-256."""
+
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenProof:
+    """A personal token for the API, as its SHA-256; a kind of its own, so that it opens nothing else."""
 
     digest: str
 
@@ -83,7 +92,7 @@ class AnonymousProof:
     """Nothing was presented."""
 
 
-Proof = SecretProof | AssistantProof | ControlProof | AgentProof | SystemProof | AnonymousProof
+Proof = SecretProof | TokenProof | AssistantProof | ControlProof | AgentProof | SystemProof | AnonymousProof
 
 
 @dataclass(frozen=True, kw_only=True)

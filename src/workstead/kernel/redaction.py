@@ -164,6 +164,15 @@ def contains_placeholder(value: str) -> bool:
     return PLACEHOLDER.search(value) is not None
 
 
+def holds_placeholder(value: Json) -> bool:
+    """Whether a placeholder of ours stands in it somewhere; writing that back would destroy what it stands for."""
+    if isinstance(value, str):
+        return contains_placeholder(value)
+    if isinstance(value, dict):
+        return any(holds_placeholder(each) for each in value.values())
+    return isinstance(value, list) and any(holds_placeholder(each) for each in value)
+
+
 def fitting(value: str, *, limit_bytes: int) -> int:
     """How many characters of the text fit in `limit_bytes` of UTF-8."""
     raw = value[: max(limit_bytes, 0)].encode("utf-8", "surrogatepass")

@@ -17,6 +17,7 @@ from workstead import errors
 from workstead.accounts import authority
 from workstead.clock import Clock, iso
 from workstead.doors import http
+from workstead.doors.limits import Allowance, Seen
 from workstead.doors.mcp import frames, revisions
 from workstead.doors.mcp.frames import (
     BATCH_MOST,
@@ -28,7 +29,6 @@ from workstead.doors.mcp.frames import (
     Message,
     ProtocolError,
 )
-from workstead.doors.mcp.limits import Allowance, Seen
 from workstead.doors.mcp.methods import Methods, Request
 from workstead.doors.mcp.revisions import OLDEST, STATELESS, Revision
 from workstead.doors.mcp.streams import Stream

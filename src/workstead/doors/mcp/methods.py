@@ -9,10 +9,10 @@ from typing import Any, cast
 from workstead import errors, instance
 from workstead.accounts import authority
 from workstead.accounts.uses import OK, Uses
+from workstead.doors.limits import Active, Allowance
 from workstead.doors.mcp import results, revisions
 from workstead.doors.mcp.frames import INVALID_PARAMS, METHOD_NOT_FOUND, Message, ProtocolError
 from workstead.doors.mcp.library import Library, Run
-from workstead.doors.mcp.limits import Active, Allowance
 from workstead.doors.mcp.reading import Reading
 from workstead.doors.mcp.revisions import STATELESS, Revision
 from workstead.doors.mcp.tools import Entry, Toolbox
@@ -191,7 +191,7 @@ class Methods:
         if wait_s is not None:
             message = f"This assistant has used its calls of this minute; there is one in {wait_s:.1f} s."
             raise errors.limit("rate_limited", message, retry_after_s=round(wait_s, 1))
-        if changes and _hidden(arguments):
+        if changes and redaction.holds_placeholder(arguments):
             message = "The input holds a placeholder of a hidden secret; writing it would destroy what it stands for."
             raise errors.invalid("placeholder_in_write", message)
         with self._active.one(request.assistant.owner.id) if changes else nullcontext():
@@ -233,12 +233,3 @@ def _kept(revision: Revision) -> dict[str, object]:
 
 def _server() -> dict[str, Json]:
     return {"name": "workstead", "title": "Workstead", "version": instance.VERSION}
-
-
-def _hidden(value: Json) -> bool:
-    """Whether a placeholder of ours stands in it somewhere."""
-    if isinstance(value, str):
-        return redaction.contains_placeholder(value)
-    if isinstance(value, dict):
-        return any(_hidden(each) for each in value.values())
-    return isinstance(value, list) and any(_hidden(each) for each in value)

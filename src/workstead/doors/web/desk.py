@@ -1,6 +1,6 @@
 """The desk: what every page handler works with, one frozen value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -27,7 +27,7 @@ PAGES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What a page handler may use. doctor: what was found on this machine."""
+    """What a page handler may use. doctor: what was found on this machine. addresses: the API's, with what they do."""
 
     operations: Operations
     watch: Watch
@@ -35,6 +35,7 @@ class Desk:
     renderer: Renderer
     redactor: Redactor
     doctor: Callable[[], Mapping[str, Json]]
+    addresses: Sequence[tuple[str, str, str]] = ()
 
     def redact(self, value: Json) -> Json:
         """A JSON value that may be shown: fields with a secret's name are known as such only while it is whole."""

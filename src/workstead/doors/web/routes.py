@@ -1,6 +1,6 @@
 """The pages' routes: one printed table, and the application made of it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 import anyio
@@ -17,6 +17,7 @@ from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk
 from workstead.doors.web.pages import (
+    account,
     assistants,
     cards,
     conversations,
@@ -42,6 +43,10 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/sign-in", sign_in.show),
     ("POST", "/sign-in", sign_in.spend),
     ("POST", "/sign-out", sign_in.leave),
+    ("GET", "/account", account.show),
+    ("POST", "/account/tokens", account.create),
+    ("POST", "/account/tokens/{token}/revoke", account.revoke),
+    ("GET", "/api", account.api),
     ("GET", "/mcp", assistants.connect),
     ("GET", "/assistants", assistants.show),
     ("POST", "/assistants", assistants.create),
@@ -79,12 +84,19 @@ class Web:
         facts: ServerFacts,
         redactor: Redactor,
         doctor: Callable[[], Mapping[str, Json]],
+        addresses: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         self.ending = anyio.Event()
         static = static_files.read()
         renderer = Renderer(static=static, redactor=redactor)
         desk = Desk(
-            operations=operations, watch=watch, facts=facts, renderer=renderer, redactor=redactor, doctor=doctor
+            operations=operations,
+            watch=watch,
+            facts=facts,
+            renderer=renderer,
+            redactor=redactor,
+            doctor=doctor,
+            addresses=addresses,
         )
         routes = [Route(path, partial(handler, desk), methods=[method]) for method, path, handler in ROUTES]
         routes += [

@@ -9,7 +9,7 @@ from workstead.migrations.start import columns
 def upgrade() -> None:
     """Make the tables."""
     _from_person()
-    _from_project()
+    _from_api_token()
 
 
 def _from_person() -> None:
@@ -65,7 +65,17 @@ def _from_person() -> None:
     )
 
 
-def _from_project() -> None:
+def _from_api_token() -> None:
+    op.create_table(
+        "api_token",
+        columns.text("id"),
+        columns.unique_text("digest"),
+        columns.text("person_id"),
+        columns.text("name"),
+        columns.text("created_at"),
+        PrimaryKeyConstraint("id"),
+        Index("api_token_person", "person_id", "created_at"),
+    )
     op.create_table(
         "project",
         columns.text("id"),

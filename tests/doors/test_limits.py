@@ -3,8 +3,8 @@
 import pytest
 
 from workstead import errors
-from workstead.doors.mcp import limits
-from workstead.doors.mcp.limits import Active, Allowance
+from workstead.doors import limits
+from workstead.doors.limits import Active, Allowance
 from workstead.testing import SetClock
 
 pytestmark = pytest.mark.covers("K16")

@@ -1,0 +1,1 @@
+"""REST: the operations as plain HTTP under /api, with an OpenAPI document made of the same table."""
