@@ -65,7 +65,7 @@ from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
-from workstead.runs import capture_reads, playing, runs
+from workstead.runs import budget_operations, capture_reads, playing, runs
 from workstead.runs import operations as run_operations
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
@@ -221,6 +221,7 @@ def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
         *assistant_operations.operations(lambda: _offered(table)),
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
+        *budget_operations.OPERATIONS,
         *capture_reads.OPERATIONS,
         *guides.OPERATIONS,
     )

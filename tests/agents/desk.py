@@ -79,6 +79,7 @@ class Desk:
     finished: list[task.Finish] = field(default_factory=list)
     verdicts: list[task.Verdict] = field(default_factory=list)
     budgets: Budgets = field(default_factory=Budgets)
+    provider: Provider = field(default_factory=lambda: _provider())
     halted: list[str] = field(default_factory=list)
 
     @property
@@ -107,7 +108,7 @@ class Desk:
                 gate=_nothing, prepare=self._prepare, deliver=_nothing, finish=self._finish, halt=self._halt
             ),
             purse=budgets.purse(
-                self.project_id, card_id=CARD, agent=AGENT, budgets=self.budgets, providers={"practice": PROVIDER}
+                self.project_id, card_id=CARD, agent=AGENT, budgets=self.budgets, providers={"practice": self.provider}
             ),
         )
         return Turns(one, effects=self.instance.effects, transport=model, means=self.means(model))
