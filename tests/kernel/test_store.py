@@ -268,6 +268,13 @@ async def test_a_read_is_one_snapshot(tmp_path: Path) -> None:
         assert await read
 
 
+async def test_a_look_inside_a_look_sees_the_same(tmp_path: Path) -> None:
+    """A regression: the second one began a transaction within the first."""
+    with opened(tmp_path / "db") as database:
+        whole = database.read_here(lambda one: (one.one(COUNT), database.read_here(lambda other: other.one(COUNT))))
+        assert whole[0] == whole[1]
+
+
 async def test_a_read_cannot_write(tmp_path: Path) -> None:
     """A read has neither lock nor receipt (house style 33)."""
     with opened(tmp_path / "db") as database:

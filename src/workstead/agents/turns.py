@@ -20,6 +20,7 @@ from workstead.agents import (
     protection,
     refusals,
     shortening,
+    shown,
     spending,
     task,
 )
@@ -47,6 +48,7 @@ from workstead.agents.models.shape import (
     Usage,
 )
 from workstead.agents.shortening import TooLong
+from workstead.agents.shown import Shown
 from workstead.agents.tools import tool
 from workstead.agents.tools.tool import CallSite, ToolResult
 from workstead.kernel import canonical, faults
@@ -106,6 +108,7 @@ class Turns:
         self._shortening = shortening.Shortening(one, effects=effects, held=self._history, means=means)
         self._spending = spending.Spending(one, effects=effects)
         self._room = means.room
+        self._records: tuple[Shown, ...] = ()
         self._left = MAX_CORRECTIONS
         self._turns = 0
 
@@ -212,6 +215,7 @@ class Turns:
             return one.host.prepare(tx)
 
         prepared = self._effects.glance(look)
+        self._records = prepared.records
         opening = Message(role=Role.USER, text=prepared.text)
         candidate = pinned or one.route.candidates[0]
         return Request(
@@ -246,6 +250,9 @@ class Turns:
             payload=[prefix, tools, self._history.last],
             deadline_s=endings.MODEL_DEADLINE_S,
         )
+        new = tuple(each for each in self._records if each not in self._history.shown)
+        if new:
+            conversations.append(tx, one.conversation, [shown.new_row(new)], activation_id=one.activation_id)
         input_id = tx.new_id()
         exchanges.add(
             tx,

@@ -61,8 +61,11 @@ class _Session:
         return value
 
     def look(self, job: Callable[[Connection], T]) -> T:
-        """Run `job` in one snapshot: from three statements on that is also cheaper than none."""
-        return self.read(job)
+        """Run `job` in one snapshot: from three statements on that is also cheaper than none.
+
+        A look inside a look sees the same snapshot.
+        """
+        return job(Connection(self._raw)) if self._raw.in_transaction else self.read(job)
 
     def close(self) -> None:
         """Close the connection."""
