@@ -77,10 +77,11 @@ async def test_a_run_stops_at_its_budget_says_so_and_goes_on_once_it_is_raised(t
         assert (raised.source, raised.limit_seconds, raised.micros) == ("owner", None, 15_000 * 1.5 + 900 * 2.25)
         assert "0.024525 of 1.00 EUR" in raised.sentence
         shed.voice.add("steer", using(activate("Saw"), 1, 1))
-        shed.voice.add("do", [write("status.md", "# Saw"), result("done")])
+        shed.voice.add("do", [write("status.md", "Sawn."), result("done")])
         shed.voice.add("steer", [write("status.md", "S"), result("ready")])
         shed.voice.add("check", [write("review.md", "R"), result("good")])
-        assert (await shed.run()).ending is Ending.DONE
+        run = await shed.run()
+        assert run.ending is Ending.DONE
 
 
 @pytest.mark.covers("X03")
@@ -109,10 +110,11 @@ async def test_usage_is_summed_by_project_card_agent_model_and_day(tmp_path: Pat
     async with workplace.opened(tmp_path, source=SOURCE) as shed:
         made = call("create_card", type="task", title="Saw", bootstrap_content="Saw it.")
         shed.voice.add("steer", using([made], 1000, 10), using(activate("Saw"), 1000, 10))
-        shed.voice.add("do", using([write("status.md", "# Saw"), result("done")], 500, 5))
+        shed.voice.add("do", using([write("status.md", "Sawn."), result("done")], 500, 5))
         shed.voice.add("steer", using([write("status.md", "S"), result("ready")], 1, 1))
         shed.voice.add("check", using([write("review.md", "R"), result("good")], 400, 4))
-        assert (await shed.run()).ending is Ending.DONE
+        run = await shed.run()
+        assert run.ending is Ending.DONE
         sums = {}
         for by in ("project", "card", "agent", "model", "day"):
             page = await shed.ask("list_usage", by=by)
