@@ -110,10 +110,7 @@ def test_a_budget_is_set_shown_and_removed_and_usage_is_listed(up: Running) -> N
         "0 of 5,000 tokens and 0.00 of 0.50 USD are used by the project.",
     )
     shown = json.loads(server.cli(up.data, "budget", "show", "garden", "--json").stdout)
-    assert [(one["kind"], one["limit_micros"], one["set_by"]) for one in shown["budgets"]][0][:2] == (
-        "project",
-        500_000,
-    )
+    assert [(one["kind"], one["limit_micros"]) for one in shown["budgets"]] == [("project", 500_000)]
     assert server.cli(up.data, "budget", "set", "garden", "--money", "much").returncode == Exit.REFUSED
     assert "No model was called yet." in server.cli(up.data, "budget", "usage", "garden", "--by", "agent").stdout
     gone = server.cli(up.data, "budget", "set", "garden", "--remove")

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -405,7 +406,7 @@ async def test_a_full_queue_of_writes_delays_a_model_call_and_sends_nothing_twic
 
         async with anyio.create_task_group() as group:
             for _ in range(store._QUEUED_WRITES + WRITERS_AT_MOST):
-                group.start_soon(queue.write, hold)
+                group.start_soon(partial(queue.write, hold, withdrawable=False))
             await held.wait()
             with pytest.raises(errors.Refusal) as busy:
                 await queue.write(lambda _connection: None)
