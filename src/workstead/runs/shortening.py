@@ -19,7 +19,7 @@ def means(around: Surroundings, route: Route) -> Means:
         room=capacity.room(route, configuration.providers, configuration.compaction),
         summaries=Summaries(
             room=room,
-            candidate=writers.candidates[0],
+            candidates=writers.candidates,
             max_tokens=writers.max_tokens,
             transport=lambda: around.transport_of(writers),
         ),

@@ -142,10 +142,14 @@ def _blocks(message: Message) -> Iterator[Json]:
 
 
 def _usage(usage: Json) -> Usage:
+    """The provider counts kept input beside the rest; here it is part of it, as the others have it."""
+    given, kept, made = (
+        fields.count(usage, name) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
     return Usage(
-        input_tokens=fields.count(usage, "input_tokens"),
+        input_tokens=given + (kept or 0) + (made or 0) if given is not None else None,
         output_tokens=fields.count(usage, "output_tokens"),
-        cached_tokens=fields.count(usage, "cache_read_input_tokens"),
+        cached_tokens=kept,
     )
 
 

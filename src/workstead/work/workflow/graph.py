@@ -1,11 +1,12 @@
 """The compiled configuration: what a run reads. Frozen, complete, checked; it knows nothing of YAML."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from workstead.work.workflow.lifecycle import Entry
+from workstead.work.workflow.money import Budgets, Price
 
 # Edges that every node has without being configured.
 EXECUTION_FAILED = "execution:failed"
@@ -147,7 +148,7 @@ class Capabilities:
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """A service that answers model calls. capabilities: of every model in `models`."""
+    """A service that answers model calls. capabilities: of every model in `models`. prices: of those that have one."""
 
     name: str
     kind: ProviderKind
@@ -156,6 +157,7 @@ class Provider:
     base_url: str | None
     key: KeyName | None
     capabilities: Mapping[str, Capabilities]
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -446,6 +448,7 @@ class Configuration:
     outside_servers: Mapping[str, OutsideServer]
     variables: tuple[str, ...]
     compaction: Compaction = Compaction()
+    budgets: Budgets = field(default_factory=Budgets)
 
 
 def pattern_covers(pattern: str, record: str) -> bool:
