@@ -164,6 +164,17 @@ _ANSWERS = prepared(
         conversation_row.c.call_id == bindparam("k_call_id"),
     )
 )
+_REFUSALS = prepared(
+    select(*_COLUMNS, *_ROW_COLUMNS)
+    .select_from(conversation.join(conversation_row, conversation_row.c.conversation_id == conversation.c.id))
+    .where(
+        conversation.c.project_id == bindparam("k_project_id"),
+        conversation_row.c.kind == literal_column("'refusal'"),
+    )
+    .order_by(conversation_row.c.at.desc(), conversation.c.id, conversation_row.c.number.desc())
+    .limit(bindparam("k_limit"))
+    .offset(bindparam("k_offset"))
+)
 _CALLS = prepared(
     select(*_ROW_COLUMNS)
     .where(
@@ -296,6 +307,13 @@ def rows_before(tx: Tx, conversation_id: str, *, before: int, limit: int = 500) 
     """The rows just before one of them, newest first."""
     found = tx.all(_BEFORE, k_id=conversation_id, k_before=before, k_limit=limit, k_offset=0)
     return tuple(_row(row) for row in found)
+
+
+def refusals(tx: Tx, project_id: str, *, offset: int, limit: int) -> tuple[tuple[Conversation, Row], ...]:
+    """The markers of refusals in a project with the conversations they stand in, newest first."""
+    found = tx.all(_REFUSALS, k_project_id=project_id, k_offset=offset, k_limit=limit)
+    split = len(_COLUMNS)
+    return tuple((_conversation(each[:split]), _row(each[split:])) for each in found)
 
 
 def answered(tx: Tx, conversation_id: str, call_id: str) -> bool:
