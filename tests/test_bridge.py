@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mcp import StdioServerParameters
 from support import door, server
 from support.server import Running
 from workstead import bridge
+from workstead.guides import documents
 
 pytestmark = pytest.mark.covers("D07")
 
@@ -100,3 +102,65 @@ def test_without_a_token_there_is_nothing_to_do() -> None:
     assert talk({}).returncode == 1
     assert bridge.target_of({"WORKSTEAD_TOKEN": TOKEN}).port == 8777
     assert bridge.target_of({"WORKSTEAD_TOKEN": TOKEN, "WORKSTEAD_URL": "https://x.example"}).secure
+
+
+@pytest.mark.covers("D09")
+async def test_guides_and_prompts_are_the_same_through_it(live: Running) -> None:
+    """D09: the same over HTTP and stdio."""
+    environ = {"WORKSTEAD_URL": live.origin, "WORKSTEAD_TOKEN": door.token_of(live, "bridged reader")}
+    parameters = StdioServerParameters(command=sys.executable, args=["-I", bridge.__file__], env=environ)
+    with anyio.fail_after(30):
+        async with mcp.Client(parameters, mode="auto") as client:
+            read = await client.read_resource("workstead://guides/planning")
+            assert read.contents[0].model_dump()["text"] == documents.text("planning")
+            found = await client.get_prompt("catch_up", {"project": "garden"})
+            assert "`garden`" in found.messages[0].model_dump()["content"]["text"]
+
+
+@pytest.mark.covers("W17")
+def test_reports_pass_through_and_a_call_is_taken_back(live: Running) -> None:
+    """A local client sees progress, and its cancellation ends what was begun (facts/mcp.md 1.4)."""
+    token = door.token_of(live, "bridged runner", "workspace:run", "runs:read")
+    environ = {"WORKSTEAD_URL": live.origin, "WORKSTEAD_TOKEN": token}
+    with subprocess.Popen(
+        [sys.executable, "-I", bridge.__file__], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def say(message: dict[str, object]) -> None:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            process.stdin.flush()
+
+        def run(identity: str, command: str) -> None:
+            params = {"name": "run_command", "arguments": {"project": "garden", "command": command}}
+            say({"id": identity, "method": "tools/call", "params": params | {"_meta": {"progressToken": identity}}})
+
+        run("first", "sleep 1.5; echo done")
+        lines = [json.loads(process.stdout.readline()), json.loads(process.stdout.readline())]
+        assert lines[0]["params"]["progressToken"] == "first"
+        assert '"exit_code": 0' in lines[1]["result"]["content"][0]["text"]
+        run("second", "sleep 51")
+        assert json.loads(process.stdout.readline())["params"]["progressToken"] == "second"
+        say({"method": "notifications/cancelled", "params": {"requestId": "second"}})
+        say({"id": "third", "method": "ping"})
+        answers = [json.loads(process.stdout.readline())]
+        while answers[-1].get("id") != "third":
+            answers.append(json.loads(process.stdout.readline()))
+        assert all(each.get("id") != "second" for each in answers)
+        assert process.stdin.close() is None
+        assert process.stdout.read() == ""
+    assert ended(live, "sleep 51")["kind"] == "killed"
+
+
+def ended(live: Running, command: str) -> dict[str, object]:
+    """How a command of the project's own card ended, within five seconds."""
+    for _ in range(250):
+        with live.control() as control:
+            found = control.operation("list_processes", {"project": "garden", "card_id": "project"})["processes"]
+        ends = [each["end"] for each in found if each["command"] == command and each["end"]]
+        if ends:
+            return dict(ends[0])
+        time.sleep(0.02)
+    raise AssertionError("it goes on")

@@ -22,20 +22,15 @@ from urllib.parse import unquote, urlsplit
 import anyio
 import structlog
 
-from workstead import errors, instance, logs, settings
+from workstead import catalogue, errors, instance, logs, settings
 from workstead.accounts import (
-    api_token_operations,
-    assistant_operations,
     authority,
     first_start,
     keys,
     projects,
-    secret_operations,
     secrets,
 )
-from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
-from workstead.accounts.projects import Project
 from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.agents.models import routing
@@ -43,35 +38,29 @@ from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
 from workstead.doors.http import Front, Guard, Machines
-from workstead.doors.limits import FAILURES_PER_MINUTE, Allowance
 from workstead.doors.listening import PageServer, listen
-from workstead.doors.mcp import endpoint, shelf
-from workstead.doors.mcp.endpoint import Endpoint
-from workstead.doors.mcp.methods import Methods
+from workstead.doors.mcp import door, endpoint, shelf
 from workstead.doors.rest import endpoint as rest
 from workstead.doors.rest import table as rest_table
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
-from workstead.guides import operations as guides
 from workstead.jobs import periodic
 from workstead.kernel import databases, receipts, scopes
-from workstead.kernel.access import Agent, Caller, ControlProof
+from workstead.kernel.access import ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import AnyOperation, Door, Operations
+from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
-from workstead.runs import capture_reads, playing, runs
-from workstead.runs import operations as run_operations
+from workstead.runs import playing
+from workstead.runs.folder_acts import Means
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
-from workstead.work import configurations, setup
-from workstead.work import operations as work
-from workstead.work.workflow.graph import Configuration
+from workstead.work import setup
 from workstead.workspace import folders
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Level
@@ -212,21 +201,6 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
-def operations_table(*, data_folder: Path) -> tuple[AnyOperation, ...]:
-    """Every operation there is; what all doors show parts of."""
-    table: tuple[AnyOperation, ...] = (
-        *accounts.OPERATIONS,
-        *secret_operations.OPERATIONS,
-        *api_token_operations.OPERATIONS,
-        *assistant_operations.operations(lambda: _offered(table)),
-        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
-        *run_operations.OPERATIONS,
-        *capture_reads.OPERATIONS,
-        *guides.OPERATIONS,
-    )
-    return table
-
-
 def _assemble(ground: _Ground) -> App:
     chosen, clock, facts = ground.settings, ground.clock, ground.facts
     store, redactor = ground.store, ground.redactor
@@ -234,7 +208,7 @@ def _assemble(ground: _Ground) -> App:
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = operations_table(data_folder=chosen.data_folder.resolve())
+    table = catalogue.operations_table(data_folder=chosen.data_folder.resolve(), examine=launcher.doctor)
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
@@ -249,29 +223,17 @@ def _assemble(ground: _Ground) -> App:
         transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
-    doctor = partial(_doctor, launcher, chosen)
+    machine = partial(_doctor, launcher, chosen)
     control = Control(
         operations=operations,
         watch=watch,
         facts=facts,
         redactor=redactor,
-        doctor=doctor,
+        doctor=machine,
         procedures=_procedures(operations, safe),
     )
-    web = routes.Web(
-        operations=operations,
-        watch=watch,
-        facts=facts,
-        redactor=redactor,
-        doctor=doctor,
-        addresses=rest_table.described(operations.table),
-    )
+    web = _web(ground, operations, watch, doctor=machine)
     uses = Uses()
-    door = _mcp_door(chosen, operations=operations, effects=effects, redactor=redactor, uses=uses, clock=clock)
-    limits = rest.limits(
-        clock, per_address=chosen.address_calls_per_minute, per_credential=chosen.assistant_calls_per_minute
-    )
-    api = rest.Endpoint(operations, facts=facts, redactor=redactor, limits=limits)
     return App(
         settings=chosen,
         clock=clock,
@@ -285,11 +247,7 @@ def _assemble(ground: _Ground) -> App:
         launcher=launcher,
         control=control,
         web=web,
-        front=Front(
-            web,
-            Machines(app=Guard(door, facts=facts, bearer=True), paths=endpoint.PATHS),
-            Machines(app=Guard(api, facts=facts, bearer=True), prefix=f"{rest_table.PREFIX}/"),
-        ),
+        front=Front(web, _api(ground, operations), _assistants_door(ground, operations, effects, launcher, uses=uses)),
         uses=uses,
         supervisor=supervisor,
         watch=watch,
@@ -302,6 +260,45 @@ def _assemble(ground: _Ground) -> App:
             *_shared_database(chosen, wakes, store, ground.hold),
         ),
     )
+
+
+def _web(
+    ground: _Ground, operations: Operations, watch: Watch, *, doctor: Callable[[], Mapping[str, Json]]
+) -> routes.Web:
+    return routes.Web(
+        operations=operations,
+        watch=watch,
+        facts=ground.facts,
+        redactor=ground.redactor,
+        doctor=doctor,
+        addresses=rest_table.described(operations.table),
+    )
+
+
+def _assistants_door(
+    ground: _Ground, operations: Operations, effects: Effects, launcher: Launcher, *, uses: Uses
+) -> Machines:
+    behind = door.Behind(
+        operations=operations,
+        effects=effects,
+        redactor=ground.redactor,
+        uses=uses,
+        library=shelf.library(),
+        acts=catalogue.acts_table(Means(effects=effects, launcher=launcher)),
+    )
+    chosen = ground.settings
+    rates = door.Rates(calls=chosen.assistant_calls_per_minute, requests=chosen.address_calls_per_minute)
+    app = Guard(door.build(behind, rates, clock=ground.clock), facts=ground.facts, bearer=True)
+    return Machines(app=app, paths=endpoint.PATHS)
+
+
+def _api(ground: _Ground, operations: Operations) -> Machines:
+    chosen = ground.settings
+    limits = rest.limits(
+        ground.clock, per_address=chosen.address_calls_per_minute, per_credential=chosen.assistant_calls_per_minute
+    )
+    app = rest.Endpoint(operations, facts=ground.facts, redactor=ground.redactor, limits=limits)
+    return Machines(app=Guard(app, facts=ground.facts, bearer=True), prefix=f"{rest_table.PREFIX}/")
 
 
 def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
@@ -343,27 +340,6 @@ def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, .
     )
 
 
-def _mcp_door(
-    chosen: Settings, *, operations: Operations, effects: Effects, redactor: Redactor, uses: Uses, clock: Clock
-) -> Endpoint:
-    calls = Allowance(per_minute=chosen.assistant_calls_per_minute, clock=clock)
-    methods = Methods(
-        operations=operations, effects=effects, redactor=redactor, uses=uses, calls=calls, library=shelf.library()
-    )
-    return Endpoint(
-        methods,
-        effects=effects,
-        clock=clock,
-        addresses=Allowance(per_minute=chosen.address_calls_per_minute, clock=clock),
-        failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
-    )
-
-
-def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
-    """What an assistant can be given by name."""
-    return frozenset(each.name for each in table if Door.MCP in each.doors)
-
-
 async def _write_uses(effects: Effects, uses: Uses) -> None:
     if uses.pending:
         await effects.settle(scopes.INSTANCE, uses.write)
@@ -384,15 +360,6 @@ def _secrets(chosen: Settings) -> tuple[str, ...]:
     address = chosen.database_url
     password = urlsplit(address).password if address is not None else None
     return tuple(one for one in (address, password and unquote(password)) if one)
-
-
-def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
-    """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
-    if isinstance(caller, Agent):
-        run = runs.read(tx, caller.run_id)
-        if run is not None:
-            return configurations.load(tx, run.configuration)
-    return configurations.load_trusted(tx, project)
 
 
 async def _stop(stop: anyio.Event, app: App, server: PageServer) -> None:

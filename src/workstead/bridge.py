@@ -5,6 +5,7 @@ It needs Python 3.11 and nothing else, so this one file also runs where Workstea
 """
 
 import base64
+import contextlib
 import http.client
 import ipaddress
 import json
@@ -15,6 +16,7 @@ import threading
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from socket import SHUT_RDWR
 from typing import Any
 
 LINE_LIMIT_BYTES = 1024 * 1024
@@ -45,6 +47,8 @@ class Bridge:
         self._target = target
         self._printing = threading.Lock()
         self._revision: str | None = None
+        self._lines: dict[str, http.client.HTTPConnection] = {}
+        self._left: set[str] = set()
 
     def serve(self) -> None:
         """Until the end of standard input; calls that are under way are waited for."""
@@ -58,13 +62,19 @@ class Bridge:
                     continue
                 if message.get("method") == "initialize":
                     self._pass(line, message)  # what is agreed on here stands in the headers of what follows
+                elif message.get("method") == "notifications/cancelled":
+                    self._hang_up(message)  # over HTTP a call is taken back by leaving
                 else:
                     pool.submit(self._pass, line, message)
 
     def _pass(self, line: bytes, message: dict[str, Any]) -> None:
         try:
             status, body = self._post(line, message)
-        except (OSError, http.client.HTTPException) as failed:
+        except (OSError, ValueError, http.client.HTTPException) as failed:
+            identity = json.dumps(message.get("id"))
+            if identity in self._left:
+                self._left.discard(identity)  # whoever took it back waits for no answer
+                return
             self._fail(message, f"Workstead cannot be reached ({type(failed).__name__}); is its server running?")
             return
         answer = _read(body)
@@ -86,21 +96,50 @@ class Bridge:
             connection = http.client.HTTPSConnection(target.host, target.port, timeout=WAIT_S, context=context)
         else:
             connection = http.client.HTTPConnection(target.host, target.port, timeout=WAIT_S)
+        identity = json.dumps(message.get("id"))
         try:
+            self._lines[identity] = connection
             connection.request("POST", "/mcp", body=line, headers=self._headers(message))
             answer = connection.getresponse()
+            if answer.headers.get_content_type() == "text/event-stream":
+                return answer.status, self._followed(answer, message)
             body = answer.read(ANSWER_LIMIT_BYTES + 1)
         finally:
+            self._lines.pop(identity, None)
             connection.close()
         if len(body) > ANSWER_LIMIT_BYTES:
             raise http.client.HTTPException("answer too long")
         return answer.status, body
 
+    def _followed(self, answer: http.client.HTTPResponse, message: dict[str, Any]) -> bytes:
+        """Print what is reported meanwhile; the last event, which has an id, is the answer."""
+        while line := answer.readline(ANSWER_LIMIT_BYTES + 1):
+            if len(line) > ANSWER_LIMIT_BYTES:
+                raise http.client.HTTPException("answer too long")
+            if not line.startswith(b"data:"):
+                continue
+            event = _read(line.removeprefix(b"data:"))
+            if event is not None and "method" not in event:
+                return line.removeprefix(b"data:")
+            if event is not None:
+                self._print(event, message)
+        raise http.client.HTTPException("the answer broke off")
+
+    def _hang_up(self, message: dict[str, Any]) -> None:
+        params = message.get("params")
+        identity = json.dumps(params.get("requestId")) if isinstance(params, dict) else ""
+        line = self._lines.get(identity)
+        socket = line.sock if line is not None else None
+        if socket is not None:
+            self._left.add(identity)
+            with contextlib.suppress(OSError):
+                socket.shutdown(SHUT_RDWR)  # who reads from it sees its end, and the server that nobody waits
+
     def _headers(self, message: dict[str, Any]) -> dict[str, str]:
         headers = {
             "Authorization": f"Bearer {self._target.token}",
             "Content-Type": "application/json",
-            "Accept": "application/json",
+            "Accept": "application/json, text/event-stream",
         }
         found = message.get("params")
         params = found if isinstance(found, dict) else {}

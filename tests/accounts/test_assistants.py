@@ -240,8 +240,11 @@ def test_what_only_a_person_may_do_can_never_be_handed_on() -> None:
     assert {
         Permission.CATALOG_READ,
         Permission.PROJECTS_CONTROL,
+        Permission.PROJECTS_DELETE,
         Permission.PROJECTS_READ,
         Permission.PROJECTS_RUN,
         Permission.PROJECTS_WRITE,
         Permission.RUNS_READ,
+        Permission.WORKSPACE_RUN,
+        Permission.WORKSPACE_WRITE,
     } == GRANTABLE

@@ -14,7 +14,12 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
     assert viewer < editor < owner < roles.OPERATOR
     assert viewer == {Permission.PROJECTS_READ, Permission.RUNS_READ}
     assert editor - viewer == {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
-    assert owner - editor == {Permission.PROJECT_TRUST}
+    assert owner - editor == {
+        Permission.PROJECT_TRUST,
+        Permission.PROJECTS_DELETE,
+        Permission.WORKSPACE_RUN,
+        Permission.WORKSPACE_WRITE,
+    }
     above = {
         Permission.ASSISTANTS_MANAGE,
         Permission.CATALOG_READ,
@@ -22,6 +27,7 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
         Permission.PROJECT_BIND,
         Permission.SECRETS_MANAGE,
         Permission.SIGN_IN,
+        Permission.TOKENS_MANAGE,
     }
     assert roles.OPERATOR - owner == above
     assert frozenset(Permission) == roles.OPERATOR

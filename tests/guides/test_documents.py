@@ -34,7 +34,7 @@ def test_guides_name_tools_that_exist() -> None:
     """A guide that sends an assistant to a tool that is gone is worse than none."""
     texts = [documents.text(each.name) for each in documents.DOCUMENTS if not each.manual]
     named = {name for text in texts for name in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text)}
-    assert {name for name in named if name.startswith(VERBS)} <= {each.name for each in catalogue.operations()}
+    assert {name for name in named if name.startswith(VERBS)} <= {each.name for each in catalogue.entries()}
 
 
 def test_the_manual_ships_with_the_package() -> None:

@@ -4,12 +4,15 @@ import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from rules import tree
-from workstead import app, errors
+from workstead import catalogue, errors
 from workstead.accounts import roles
 from workstead.kernel.access import GRANTABLE, Permission
+from workstead.kernel.acts import AnyAct
 from workstead.kernel.operations import AnyOperation, Door
+from workstead.runs.folder_acts import Means
 
 DOCUMENT = tree.DOCS / "mcp.md"
 MARK = "<!-- from here on made by `./dev catalogue` -->"
@@ -20,7 +23,17 @@ _ROLES = {**{role.value: held for role, held in roles.PERMISSIONS.items()}, "ope
 
 def operations() -> tuple[AnyOperation, ...]:
     """Every operation, by name."""
-    return tuple(sorted(app.operations_table(data_folder=Path("/nowhere")), key=lambda each: each.name))
+    return tuple(sorted(catalogue.operations_table(data_folder=Path("/nowhere")), key=lambda each: each.name))
+
+
+def acts() -> tuple[AnyAct, ...]:
+    """Every act, by name; nothing is called, so there are no means."""
+    return tuple(sorted(catalogue.acts_table(cast("Means", None)), key=lambda each: each.name))
+
+
+def entries() -> tuple[AnyOperation | AnyAct, ...]:
+    """Everything a door can offer, by name."""
+    return tuple(sorted([*operations(), *acts()], key=lambda each: each.name))
 
 
 def roles_of(permissions: frozenset[Permission]) -> str:
@@ -55,7 +68,7 @@ def main() -> None:
 
 def _tools() -> Iterator[str]:
     yield from ("## Tools", "", "| tool | does | permissions | effect |", "|---|---|---|---|")
-    for each in operations():
+    for each in entries():
         if Door.MCP in each.doors:
             yield f"| `{each.name}` | {each.summary} | {_list(each.permissions)} | {each.effect.value} |"
 
@@ -74,7 +87,7 @@ def _permissions() -> Iterator[str]:
 
 def _everything() -> Iterator[str]:
     yield from ("## Every operation", "", "| operation | least role | doors |", "|---|---|---|")
-    for each in operations():
+    for each in entries():
         yield f"| `{each.name}` | {roles_of(each.permissions)} | {', '.join(sorted(each.doors))} |"
 
 

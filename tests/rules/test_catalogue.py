@@ -29,7 +29,7 @@ def test_each_role_may_what_the_table_says_and_nothing_else(tmp_path: Path, role
     found = instance.founded(tmp_path / "db")
     member = _member(found, role)
     held = _held(role)
-    for operation in catalogue.operations():
+    for operation in catalogue.entries():
         with instance.transaction(found.path) as tx:
             caller = authority.read(tx, member.proof, scopes.project(found.project.id))
         try:
@@ -43,7 +43,7 @@ def test_each_role_may_what_the_table_says_and_nothing_else(tmp_path: Path, role
 @pytest.mark.covers("K20", "D02")
 def test_no_tool_needs_what_no_assistant_can_hold() -> None:
     """An operation behind this door that nobody could call would be a mistake."""
-    for operation in catalogue.operations():
+    for operation in catalogue.entries():
         if Door.MCP in operation.doors:
             assert operation.permissions <= access.GRANTABLE, operation.name
 

@@ -12,10 +12,9 @@ from workstead.accounts import assistants, credentials
 from workstead.accounts.assistants import NewAssistant
 from workstead.accounts.uses import Uses
 from workstead.clock import Clock
-from workstead.doors.limits import Allowance
+from workstead.doors.mcp.door import Behind, Rates, build
 from workstead.doors.mcp.endpoint import Endpoint
 from workstead.doors.mcp.library import Library
-from workstead.doors.mcp.methods import Methods
 from workstead.kernel.access import AssistantProof, Permission
 from workstead.kernel.acts import AnyAct
 from workstead.kernel.redaction import Redactor
@@ -58,26 +57,16 @@ def endpoint(
     acts: Sequence[AnyAct] = (),
 ) -> Endpoint:
     """The door over an instance's own operations."""
-
-    def allowance(number: int) -> Allowance:
-        return Allowance(per_minute=number, clock=live.clock)
-
-    methods = Methods(
+    behind = Behind(
         operations=live.operations,
         effects=live.effects,
         redactor=Redactor(),
         uses=uses or Uses(),
-        calls=allowance(per_minute),
         library=library or Library(),
-        acts=acts,
+        acts=tuple(acts),
     )
-    return Endpoint(
-        methods,
-        effects=live.effects,
-        clock=live.clock,
-        addresses=allowance(per_address),
-        failures=allowance(failures),
-    )
+    rates = Rates(calls=per_minute, requests=per_address, failures=failures)
+    return build(behind, rates, clock=live.clock)
 
 
 def token_of(live: Running, name: str, *permissions: str, projects: object = "all", **more: object) -> str:

@@ -179,7 +179,8 @@ class Workplace:
     @property
     def newest(self) -> Run:
         """The newest run's row."""
-        return cast("Run", self.look(lambda tx: runs.newest(tx, self.project_id, limit=1))[0])
+        project_id = self.project_id
+        return cast("Run", self.look(lambda tx: runs.newest(tx, project_id, limit=1))[0])
 
     def look(self, job: Callable[[Tx], Any]) -> Any:
         """Read the database."""

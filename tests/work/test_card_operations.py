@@ -1,5 +1,6 @@
 """Writes of cards through the one write path: exact refusals, agents' bounds, replays (W02, W11, K04, K05)."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from support import instance
 from work import checks, folder, office
 from workstead import errors
-from workstead.accounts import projects
+from workstead.accounts import projects, roles
 from workstead.accounts.roles import Role
 from workstead.kernel.access import Permission
 from workstead.kernel.operations import Door
@@ -229,6 +230,22 @@ async def test_a_deleted_card_is_gone_and_its_history_stays(tmp_path: Path) -> N
         assert [one.card_id for one in (await shed.run("list_cards", parent="project")).cards] == ["card-c"]
     assert [one.change for one in last.versions] == ["delete", "create"]
     assert text.content == "Do it."
+
+
+@pytest.mark.covers("K20", "W02")
+async def test_deleting_for_good_is_the_owners(tmp_path: Path) -> None:
+    """S7: an editor gives a card up; only an owner, or whom they gave `projects:delete`, takes it away."""
+    async with office.open_office(tmp_path) as shed:
+        await shed.card()
+        with instance.transaction(shed.founded.path) as tx:
+            project = projects.find(tx, "shed")
+        assert project is not None
+        here = dataclasses.replace(shed.founded, project=project)
+        editor = instance.joined(here, name="Bo", role=Role.EDITOR)
+        owner = instance.joined(here, name="Cy", role=Role.OWNER)
+        assert await code_of(shed, "delete_card", proof=editor.proof, ids=["card-a"]) == "permission_missing"
+        assert (await shed.run("delete_card", proof=owner.proof, ids=["card-a"])).deleted == 1
+    assert Permission.PROJECTS_DELETE not in roles.PERMISSIONS[Role.EDITOR]
 
 
 @pytest.mark.covers("W02")

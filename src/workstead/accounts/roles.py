@@ -19,7 +19,13 @@ _EDITOR = _VIEWER | {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Per
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEWER,
     Role.EDITOR: _EDITOR,
-    Role.OWNER: _EDITOR | {Permission.PROJECT_TRUST},
+    Role.OWNER: _EDITOR
+    | {
+        Permission.PROJECT_TRUST,
+        Permission.PROJECTS_DELETE,
+        Permission.WORKSPACE_RUN,
+        Permission.WORKSPACE_WRITE,
+    },
 }
 
 OPERATOR = frozenset(Permission)
@@ -33,5 +39,7 @@ EVERYBODY = frozenset(
 ASSISTANT_ANYWHERE = frozenset({Permission.CATALOG_READ, Permission.PROJECTS_READ})
 """What an assistant may use outside any project, if it holds it: the documentation, and listing its projects."""
 
-AGENT = frozenset({Permission.PROJECTS_READ, Permission.PROJECTS_WRITE, Permission.RUNS_READ})
-"""The ceiling of an agent at work; its grant names the operations one by one."""
+AGENT = frozenset(
+    {Permission.PROJECTS_DELETE, Permission.PROJECTS_READ, Permission.PROJECTS_WRITE, Permission.RUNS_READ}
+)
+"""The ceiling of an agent at work; its grant names the operations one by one, and admission has rules for its kind."""

@@ -17,6 +17,7 @@ class Permission(StrEnum):
     PROJECT_BIND = "project:bind"
     PROJECT_TRUST = "project:trust"
     PROJECTS_CONTROL = "projects:control"
+    PROJECTS_DELETE = "projects:delete"
     PROJECTS_READ = "projects:read"
     PROJECTS_RUN = "projects:run"
     PROJECTS_WRITE = "projects:write"
@@ -24,6 +25,8 @@ class Permission(StrEnum):
     SECRETS_MANAGE = "secrets:manage"
     SIGN_IN = "sign_in:use"
     TOKENS_MANAGE = "tokens:manage"
+    WORKSPACE_RUN = "workspace:run"
+    WORKSPACE_WRITE = "workspace:write"
 
 
 PERSON_ONLY = frozenset(

@@ -12,6 +12,7 @@ from workstead.kernel.media import Shown
 from workstead.kernel.operations import Door, Effect, Input
 
 I = TypeVar("I", bound=Input)  # noqa: E741 - input
+I_co = TypeVar("I_co", bound=Input, covariant=True)
 O = TypeVar("O")  # noqa: E741 - output
 
 
@@ -23,11 +24,11 @@ class Report(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Generic[I]):
+class Asked(Generic[I_co]):
     """One call of an act. digest: of the input without its request id."""
 
     proof: Proof
-    args: I
+    args: I_co
     digest: str
     request_id: str | None
     report: Report

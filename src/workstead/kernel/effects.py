@@ -70,6 +70,16 @@ _UNSETTLED = prepared(
     .order_by(effect.c.id)
 )
 
+_UNDER_WAY = prepared(
+    select(effect.c.id)
+    .select_from(effect.outerjoin(effect_end, effect_end.c.effect_id == effect.c.id))
+    .where(
+        effect.c.id == bindparam("k_id"),
+        effect.c.boot_id == bindparam("k_boot_id"),
+        effect_end.c.effect_id.is_(None),
+    )
+)
+
 
 class Effects:
     """The one way to act on the outside. boot_id: names this start of the server in every claim."""
@@ -195,6 +205,10 @@ class Effects:
             )
             for effect_id, kind, subject, boot_id, at in rows
         )
+
+    def under_way(self, tx: Tx, effect_id: str) -> bool:
+        """Whether this start claimed it and has not settled it yet."""
+        return tx.one(_UNDER_WAY, k_id=effect_id, k_boot_id=self.boot_id) is not None
 
     async def _interrupt(self, scope: str, claimed: C, settle: Callable[[Tx, C, Outcome[R]], S]) -> None:
         interrupted: Outcome[R] = Outcome(ended=Ended.INTERRUPTED)

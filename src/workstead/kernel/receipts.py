@@ -50,6 +50,7 @@ _ANSWER = prepared(
         answer_revision=bindparam("answer_revision"),
     )
 )
+_RELEASE = prepared(delete(receipt).where(*_KEY))
 _SWEEP = prepared(delete(receipt).where(receipt.c.at < bindparam("k_at")))
 
 
@@ -115,6 +116,11 @@ def find(tx: Tx, key: Key) -> Kept | None:
         answer_id=cast("str | None", row[2]),
         answer_revision=cast("int | None", row[3]),
     )
+
+
+def release(tx: Tx, key: Key) -> None:
+    """Take a claim back under which nothing was done, so that its key is free again."""
+    tx.run(_RELEASE, k_subject=key.subject, k_operation=key.operation, k_request_id=key.request_id)
 
 
 def sweep(tx: Tx, *, before: str) -> int:

@@ -18,7 +18,7 @@ from workstead.workspace import files, processes
 
 LIMIT_BYTES = 64 << 10
 # A secret that begins in one stretch must not end in the next: so much is looked at past the end.
-_AHEAD_BYTES = 8 << 10
+AHEAD_BYTES = 8 << 10
 _SHAPES = Redactor()
 
 
@@ -61,7 +61,7 @@ def read(tx: Tx, caller: Caller, args: ReadCapture) -> CaptureText:
     path = captures.stdout_path if args.stream is Stream.STDOUT else captures.stderr_path
     with files.Folder(Path(project.folder)) as folder:
         total_bytes = folder.stat(path).size_bytes
-        raw = folder.read_part(path, offset_bytes=args.offset, limit_bytes=args.limit_bytes + _AHEAD_BYTES)
+        raw = folder.read_part(path, offset_bytes=args.offset, limit_bytes=args.limit_bytes + AHEAD_BYTES)
     size_bytes = stretch_bytes(raw, limit_bytes=args.limit_bytes)
     end = args.offset + size_bytes
     return CaptureText(

@@ -96,7 +96,7 @@ async def interrupted_run(effects: Effects, project: Project, run: Run) -> Recov
 
 async def _end_processes(effects: Effects, project: Project) -> int:
     """Prove that no process of an earlier start is alive, and say so in its row."""
-    left = await effects.read(lambda tx: process_rows.unended(tx, project.id))
+    left = await effects.read(lambda tx: _left_over(tx, effects, project))
     for row in left:
         proven = child.prove_ended(row.birth)
         reason = "the server went away; its result is unknown" if proven else "it could not be proven gone"
@@ -107,6 +107,12 @@ async def _end_processes(effects: Effects, project: Project) -> int:
 
         await effects.settle(project.scope, job)
     return len(left)
+
+
+def _left_over(tx: Tx, effects: Effects, project: Project) -> tuple[process_rows.ProcessRow, ...]:
+    """What nobody looks after: a command of an assistant is looked after by its effect, also while a run starts."""
+    rows = process_rows.unended(tx, project.id)
+    return tuple(row for row in rows if not effects.under_way(tx, row.activation_id))
 
 
 def _settle_effects(tx: Tx, effects: Effects, project: Project, run: Run | None) -> None:

@@ -345,7 +345,7 @@ def _removals(setting: Rules) -> tuple[AnyOperation, ...]:
             summary="Take cards and everything below them away for good; their history stays readable.",
             input=DeleteCard,
             output=CardsDeleted,
-            permissions=WRITING,
+            permissions=WRITING | {Permission.PROJECTS_DELETE},
             effect=Effect.DESTRUCTIVE,
             doors=rules.EVERY_DOOR,
             handler=partial(delete, setting),

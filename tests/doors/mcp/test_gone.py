@@ -19,6 +19,8 @@ from workstead.doors.mcp.endpoint import Endpoint
 from workstead.kernel.store import prepared
 from workstead.testing import SetClock
 
+COVERS_MODULES = ("doors/mcp/door.py",)
+
 COUNTED = prepared(
     select(assistant_use.c.operation, assistant_use.c.code, assistant_use.c.calls).order_by(
         assistant_use.c.calls.desc()

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it has no types of its own
+import jsonschema
 import mcp_types
 import orjson
 import pytest
@@ -97,7 +97,7 @@ def test_hints_follow_the_effect(live: Running, token: str) -> None:
     hints = {one["name"]: one["annotations"] for one in tools(live, token)}
     assert hints["get_card"]["readOnlyHint"]
     assert not hints["create_card"]["readOnlyHint"]
-    assert hints["delete_card"]["destructiveHint"]
+    assert hints["cancel_card"]["destructiveHint"]
 
 
 def test_only_operations_of_this_door_are_tools() -> None:

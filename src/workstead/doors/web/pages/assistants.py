@@ -17,10 +17,13 @@ from workstead.kernel.access import GRANTABLE
 _MEANINGS = {
     "catalog:read": "search and read the documentation",
     "projects:control": "pause, resume and stop runs",
+    "projects:delete": "delete cards for good (needs projects:write too)",
     "projects:read": "read projects, cards and records",
     "projects:run": "start runs, which may cost money (needs projects:control too)",
     "projects:write": "change cards and records",
     "runs:read": "read runs, conversations and commands",
+    "workspace:run": "run commands in the folder, contained and without network",
+    "workspace:write": "write files of the folder",
 }
 
 
