@@ -25,6 +25,7 @@ class RowKind(StrEnum):
     CONTEXT = "context"  # what led here: entry, transition, reviewer context
     CORRECTION = "correction"  # why an answer was not accepted
     NOTIFICATION = "notification"
+    PRIVATE = "private"  # reasoning of an answer, which only its provider reads again; no page shows it
     RECOVERED = "recovered"  # says that what came before was interrupted
     REFUSAL = "refusal"  # a provider refused twice; the card was blocked
     REFUSAL_RETRY = "refusal_retry"  # the notice with which a refused request is made once more

@@ -9,8 +9,8 @@ from pydantic import Field, JsonValue
 from workstead import errors
 from workstead.accounts import projects
 from workstead.accounts.projects import Project
-from workstead.agents import conversations, process_rows
-from workstead.agents.conversations import Row
+from workstead.agents import conversations, process_rows, reasoning
+from workstead.agents.conversations import Row, RowKind
 from workstead.kernel import evidence
 from workstead.kernel.access import Assistant, Caller, Permission, Person
 from workstead.kernel.operations import AnyOperation, Door, Effect, Operation
@@ -395,7 +395,7 @@ def _row(row: Row) -> RowView:
         activation_id=row.activation_id,
         call_id=row.call_id,
         tool=row.tool,
-        content=row.content,
+        content=reasoning.hidden(row) if row.kind is RowKind.PRIVATE else row.content,
     )
 
 
