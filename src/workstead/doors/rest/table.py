@@ -72,6 +72,8 @@ LINES: tuple[tuple[str, str, str, int], ...] = (
     ("PATCH", _C, "edit_card", 200),
     ("POST", f"{_C}/cancel", "cancel_card", 200),
     ("POST", f"{_C}/reopen", "reopen_card", 200),
+    ("GET", f"{_C}/timeline", "list_timeline", 200),
+    ("POST", f"{_C}/comments", "comment_on_card", 201),
     ("GET", f"{_C}/activations", "list_activations", 200),
     ("GET", f"{_C}/versions", "list_card_versions", 200),
     ("GET", f"{_C}/versions/{{version}}", "get_card_version", 200),
