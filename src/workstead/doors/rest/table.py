@@ -56,6 +56,7 @@ LINES: tuple[tuple[str, str, str, int], ...] = (
     ("GET", f"{_P}/configuration", "get_configuration", 200),
     ("POST", f"{_P}/configuration/trust", "trust_configuration", 200),
     ("GET", f"{_P}/evidence", "list_evidence", 200),
+    ("GET", f"{_P}/refusals", "list_refusals", 200),
     ("GET", f"{_P}/run", "get_run", 200),
     ("POST", f"{_P}/run", "start_run", 200),
     ("POST", f"{_P}/run/pause", "pause_run", 200),
