@@ -29,12 +29,14 @@ from workstead.accounts import (
     authority,
     first_start,
     keys,
+    permission_table,
     projects,
     secret_operations,
     secrets,
 )
 from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
+from workstead.accounts.permission_table import Offered
 from workstead.accounts.projects import Project
 from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
@@ -222,6 +224,7 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *capture_reads.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),
+        *permission_table.operations(lambda: (*table, *machines.described())),
     )
     return table
 
@@ -351,7 +354,8 @@ def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, .
 
 def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
     """What an assistant can be given by name."""
-    return frozenset(each.name for each in table if Door.MCP in each.doors) | machines.ACTS
+    offered: list[Offered] = [*table, *machines.described()]
+    return frozenset(each.name for each in offered if Door.MCP in each.doors)
 
 
 async def _write_uses(effects: Effects, uses: Uses) -> None:

@@ -1,6 +1,7 @@
 """Machines: the doors for programs built, assistants at one address and the API below another."""
 
 from dataclasses import dataclass
+from typing import cast
 
 from workstead.accounts.uses import Uses
 from workstead.clock import Clock
@@ -17,9 +18,6 @@ from workstead.runs import command_acts, file_acts
 from workstead.runs.folder_acts import Means
 from workstead.settings import Settings
 from workstead.workspace.launcher import Launcher
-
-ACTS = frozenset({file_acts.WRITE, file_acts.EDIT, command_acts.RUN})
-"""The names of the acts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +37,11 @@ class Parts:
 def acts_table(means: Means) -> tuple[AnyAct, ...]:
     """Every act there is: what doors offer beside operations, because it waits on the world."""
     return (*file_acts.acts(means), *command_acts.acts(means))
+
+
+def described() -> tuple[AnyAct, ...]:
+    """Every act as tables print it: what it needs and does. There is nothing to perform one with."""
+    return acts_table(cast("Means", None))
 
 
 def doors(parts: Parts) -> tuple[Machines, ...]:
