@@ -22,22 +22,15 @@ from urllib.parse import unquote, urlsplit
 import anyio
 import structlog
 
-from workstead import errors, instance, logs, machines, settings
+from workstead import catalogue, errors, instance, logs, machines, settings
 from workstead.accounts import (
-    api_token_operations,
-    assistant_operations,
     authority,
     first_start,
     keys,
-    permission_table,
     projects,
-    secret_operations,
     secrets,
 )
-from workstead.accounts import operations as accounts
 from workstead.accounts.keys import Keyring
-from workstead.accounts.permission_table import Offered
-from workstead.accounts.projects import Project
 from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.agents.models import routing
@@ -49,26 +42,22 @@ from workstead.doors.listening import PageServer, listen
 from workstead.doors.rest import table as rest_table
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
-from workstead.guides import operations as guides
 from workstead.jobs import periodic
 from workstead.kernel import databases, receipts, scopes
-from workstead.kernel.access import Agent, Caller, ControlProof
+from workstead.kernel.access import ControlProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
-from workstead.kernel.operations import AnyOperation, Door, Operations
+from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
-from workstead.runs import capture_reads, doctor, playing, runs
-from workstead.runs import operations as run_operations
+from workstead.runs import playing
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
-from workstead.work import configurations, setup
-from workstead.work import operations as work
-from workstead.work.workflow.graph import Configuration
+from workstead.work import setup
 from workstead.workspace import folders
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Level
@@ -212,23 +201,6 @@ def main() -> None:
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 
-def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unexamined) -> tuple[AnyOperation, ...]:
-    """Every operation there is; what all doors show parts of. examine: what is known of the machine's isolation."""
-    table: tuple[AnyOperation, ...] = (
-        *accounts.OPERATIONS,
-        *secret_operations.OPERATIONS,
-        *api_token_operations.OPERATIONS,
-        *assistant_operations.operations(lambda: _offered(table)),
-        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
-        *run_operations.OPERATIONS,
-        *capture_reads.OPERATIONS,
-        *guides.OPERATIONS,
-        *doctor.operations(examine),
-        *permission_table.operations(lambda: (*table, *machines.described())),
-    )
-    return table
-
-
 def _assemble(ground: _Ground) -> App:
     chosen, clock, facts = ground.settings, ground.clock, ground.facts
     store, redactor = ground.store, ground.redactor
@@ -236,7 +208,7 @@ def _assemble(ground: _Ground) -> App:
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = operations_table(data_folder=chosen.data_folder.resolve(), examine=launcher.doctor)
+    table = catalogue.operations_table(data_folder=chosen.data_folder.resolve(), examine=launcher.doctor)
     operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
@@ -352,12 +324,6 @@ def _periodic(effects: Effects, *, uses: Uses, clock: Clock) -> tuple[Service, .
     )
 
 
-def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
-    """What an assistant can be given by name."""
-    offered: list[Offered] = [*table, *machines.described()]
-    return frozenset(each.name for each in offered if Door.MCP in each.doors)
-
-
 async def _write_uses(effects: Effects, uses: Uses) -> None:
     if uses.pending:
         await effects.settle(scopes.INSTANCE, uses.write)
@@ -378,15 +344,6 @@ def _secrets(chosen: Settings) -> tuple[str, ...]:
     address = chosen.database_url
     password = urlsplit(address).password if address is not None else None
     return tuple(one for one in (address, password and unquote(password)) if one)
-
-
-def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
-    """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
-    if isinstance(caller, Agent):
-        run = runs.read(tx, caller.run_id)
-        if run is not None:
-            return configurations.load(tx, run.configuration)
-    return configurations.load_trusted(tx, project)
 
 
 async def _stop(stop: anyio.Event, app: App, server: PageServer) -> None:

@@ -1,8 +1,8 @@
 """Machines: the doors for programs built, assistants at one address and the API below another."""
 
 from dataclasses import dataclass
-from typing import cast
 
+from workstead import catalogue
 from workstead.accounts.uses import Uses
 from workstead.clock import Clock
 from workstead.doors.http import Guard, Machines
@@ -10,11 +10,9 @@ from workstead.doors.mcp import door, endpoint, shelf
 from workstead.doors.rest import endpoint as rest
 from workstead.doors.rest import table as rest_table
 from workstead.doors.watch import ServerFacts
-from workstead.kernel.acts import AnyAct
 from workstead.kernel.effects import Effects
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
-from workstead.runs import command_acts, file_acts
 from workstead.runs.folder_acts import Means
 from workstead.settings import Settings
 from workstead.workspace.launcher import Launcher
@@ -34,16 +32,6 @@ class Parts:
     uses: Uses
 
 
-def acts_table(means: Means) -> tuple[AnyAct, ...]:
-    """Every act there is: what doors offer beside operations, because it waits on the world."""
-    return (*file_acts.acts(means), *command_acts.acts(means))
-
-
-def described() -> tuple[AnyAct, ...]:
-    """Every act as tables print it: what it needs and does. There is nothing to perform one with."""
-    return acts_table(cast("Means", None))
-
-
 def doors(parts: Parts) -> tuple[Machines, ...]:
     """Both doors, each behind its guard."""
     return (
@@ -59,7 +47,7 @@ def _assistants(parts: Parts) -> Guard:
         redactor=parts.redactor,
         uses=parts.uses,
         library=shelf.library(),
-        acts=acts_table(Means(effects=parts.effects, launcher=parts.launcher)),
+        acts=catalogue.acts_table(Means(effects=parts.effects, launcher=parts.launcher)),
     )
     chosen = parts.settings
     rates = door.Rates(calls=chosen.assistant_calls_per_minute, requests=chosen.address_calls_per_minute)

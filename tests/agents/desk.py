@@ -11,10 +11,9 @@ from workstead.accounts import grants
 from workstead.accounts.grants import Grant
 from workstead.agents import conversations, shortening, summaries, task
 from workstead.agents.conversations import Conversation, NewRow, Row, RowKind
-from workstead.agents.models import openai_chat, sizing
-from workstead.agents.models.attempt import Endpoint
-from workstead.agents.models.capacity import Room
+from workstead.agents.models import capacity
 from workstead.agents.models.shape import Answer, Call, Finish, Request, Role, ToolSchema, Transport
+from workstead.agents.shown import Shown
 from workstead.agents.summarizer import Route as SummaryRoute
 from workstead.agents.tools.tool import Act, Acted, CallSite, Tool, ToolResult
 from workstead.agents.turns import Turns, result_row
@@ -28,6 +27,7 @@ from workstead.work.workflow.graph import (
     AgentNode,
     AgentSpec,
     Candidate,
+    Capabilities,
     Compaction,
     Edge,
     Network,
@@ -42,6 +42,17 @@ from workstead.work.workflow.graph import (
 CARD = "project"
 AGENT = "planner"
 ACTIVATION = "activation-1"
+
+
+PROVIDER = Provider(
+    name="practice",
+    kind=ProviderKind.PRACTICE,
+    models=("practice",),
+    priority=0,
+    base_url=None,
+    key=None,
+    capabilities={},
+)
 
 
 @dataclass(kw_only=True)
@@ -73,8 +84,10 @@ class Desk:
     proof: AgentProof
     window_tokens: int = 10_000_000
     compaction: Compaction = field(default_factory=Compaction)
+    provider: Provider = PROVIDER
     summarizer: Transport | None = None
     prepared: str = "The garden."
+    records: tuple[Shown, ...] = ()
     finished: list[task.Finish] = field(default_factory=list)
     verdicts: list[task.Verdict] = field(default_factory=list)
 
@@ -85,41 +98,54 @@ class Desk:
 
     def turns(self, model: Transport, *tools: Tool) -> Turns:
         """The loop over a model and tools."""
-        given = {tool.name: tool for tool in tools}
-        one = task.Task(
+        one = self.step(*tools)
+        return Turns(one, effects=self.instance.effects, transport=model, means=self.means(model))
+
+    def step(self, *tools: Tool, conversation: Conversation | None = None) -> task.Task:
+        """The step that the agent is at."""
+        return task.Task(
             proof=self.proof,
             project_id=self.project_id,
             card_id=CARD,
             card_title="Garden",
             activation_id=ACTIVATION,
-            conversation=self.conversation,
+            conversation=conversation or self.conversation,
             agent=SPEC,
             route=ROUTE,
             node=NODE,
             entry="BACKLOG",
             instructions="Plan the garden.",
-            tools=given,
+            tools={tool.name: tool for tool in tools},
             schemas=tuple(tool.schema for tool in tools),
             host=task.TaskHost(gate=_nothing, prepare=self._prepare, deliver=_nothing, finish=self._finish),
         )
-        return Turns(one, effects=self.instance.effects, transport=model, means=self.means(model))
 
     def means(self, model: Transport) -> shortening.Means:
         """What shortens: a window so large that nothing is, unless `window_tokens` says otherwise."""
-        endpoint = Endpoint(provider=PROVIDER, model="practice", wire=openai_chat.WIRE)
-        tokens = sizing.usable_tokens(self.window_tokens, max_tokens=ROUTE.max_tokens)
-        room = Room(endpoint=endpoint, tokens=tokens, compaction=self.compaction)
+        known = {"practice": Capabilities(context_window_tokens=self.window_tokens)}
+        providers = {"practice": replace(self.provider, capabilities=known)}
+        writers = replace(ROUTE, max_tokens=summaries.MAX_TOKENS)
         route = SummaryRoute(
-            room=replace(room, tokens=sizing.usable_tokens(self.window_tokens, max_tokens=summaries.MAX_TOKENS)),
+            room=capacity.room(writers, providers, self.compaction),
             candidate=ROUTE.candidates[0],
             max_tokens=summaries.MAX_TOKENS,
             transport=lambda: self.summarizer or model,
         )
-        return shortening.Means(room=room, summaries=route)
+        return shortening.Means(room=capacity.room(ROUTE, providers, self.compaction), summaries=route)
 
     def rows(self) -> tuple[Row, ...]:
         """The conversation as it is stored."""
-        return self.instance.effects.glance(lambda tx: conversations.rows_after(tx, self.conversation.id))
+        return self.instance.effects.glance(lambda tx: conversations.rows_after(tx, self.conversation.id, limit=99_999))
+
+    def append(self, *rows: NewRow) -> None:
+        """Let rows stand in the conversation."""
+        with instance.transaction(self.instance.path) as tx:
+            conversations.append(tx, self.conversation, rows, activation_id=ACTIVATION)
+
+    def end_grant(self) -> None:
+        """Take the agent's right away, as Stop does."""
+        with instance.transaction(self.instance.path) as tx:
+            grants.end_activation(tx, ACTIVATION)
 
     def results(self) -> list[tuple[str | None, object]]:
         """Of every result row: the id of its call, and the result."""
@@ -130,7 +156,7 @@ class Desk:
         ]
 
     def _prepare(self, _tx: Tx) -> task.Prepared:
-        return task.Prepared(text=self.prepared, children={})
+        return task.Prepared(text=self.prepared, children={}, records=self.records)
 
     async def _finish(self, call: task.Finish) -> task.Verdict:
         """As acceptance does: the verdict and the row that answers the call are one commit."""
@@ -164,15 +190,6 @@ ROUTE = Route(
     temperature=0.0,
     max_tokens=4096,
 )
-PROVIDER = Provider(
-    name="practice",
-    kind=ProviderKind.PRACTICE,
-    models=("practice",),
-    priority=0,
-    base_url=None,
-    key=None,
-    capabilities={},
-)
 EDGE = Edge(outcome="done", target=NodeTarget(node="plan"), prompt=None, pending_notifications=None)
 NODE = AgentNode(
     name="plan",
@@ -196,8 +213,9 @@ ACCEPTED = task.Accepted(
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Desk]:
+def opened(path: Path, *, window_tokens: int = 10_000_000, summarizer: Transport | None = None) -> Iterator[Desk]:
     """A fresh instance whose planner has just begun an activation."""
+    path.mkdir(exist_ok=True)
     found = instance.founded(path / "workstead.sqlite3")
     with instance.transaction(found.path) as tx:
         grant = Grant(
@@ -219,6 +237,8 @@ def opened(path: Path) -> Iterator[Desk]:
             project_id=found.project.id,
             conversation=conversation,
             proof=AgentProof(grant_id=grant.id),
+            window_tokens=window_tokens,
+            summarizer=summarizer,
         )
 
 

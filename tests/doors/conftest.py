@@ -1,15 +1,13 @@
 """What the tests of the doors share: a server with one project."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support import finished as finishing
 from support import server
 from support.server import Running
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "ledger"
 
 
 @pytest.fixture(scope="session")
@@ -35,16 +33,7 @@ def browser(live: Running) -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with the project `ledger`, run to its end, seen by a browser that is signed in; read it only."""
-    base = tmp_path_factory.mktemp("finished")
-    folder = base / "ledger"
-    shutil.copytree(EXAMPLE, folder)
-    with server.running(base / "data", WORKSTEAD_PRACTICE_PACE_MS="0") as found:
-        told = (EXAMPLE / "OBJECTIVE.md").read_text(encoding="utf-8")
-        made = server.cli(found.data, "init", str(folder), "--title", "Due dates", "--objective", told)
-        assert made.returncode == 0, made.stderr
-        ran = server.cli(found.data, "run", "ledger")
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        found.sign_in()
+    with finishing.finished(tmp_path_factory.mktemp("finished")) as found:
         yield found
 
 

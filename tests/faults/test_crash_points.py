@@ -148,6 +148,8 @@ def _run_lives(place: Workplace) -> None:
     assert place.query("SELECT count(*) FROM run WHERE ended_at IS NULL") == [(1,)]
 
 
+SMALL_WINDOW_TOKENS = 17_000
+
 # Where each kill falls in the example, and what stands there then: a crash test is worth what its point is, after this
 # and before that. `blob.staged` has its own test beside the blobs; other times are random (test_random_kills).
 POINTS: tuple[tuple[str, Callable[[Workplace], None]], ...] = (
@@ -203,6 +205,31 @@ def test_a_run_that_ended_stays_ended_when_the_server_dies_before_it_lets_go(tmp
         assert place.query("SELECT ending FROM run") == [("done",)]
         finished(place, server)
     assert place.lost(before) == []
+
+
+@pytest.mark.covers("K15", "W14")
+@pytest.mark.parametrize(("crash_at", "segments"), [("summary.ended:2", 0), ("compaction.written:2", 2)])
+def test_a_conversation_that_is_being_shortened_when_the_server_dies_has_no_segment_twice_and_none_lost(
+    tmp_path: Path, crash_at: str, segments: int
+) -> None:
+    """A summary without its segment is asked for again; a segment that is committed is what the next start reads."""
+    place = killable.workplace(tmp_path)
+    place.window_tokens = SMALL_WINDOW_TOKENS
+    before = killed(place, crash_at)
+    assert place.query("SELECT count(*) FROM conversation_row WHERE kind = 'segment'") == [(segments,)]
+    with killable.serving(place) as server:
+        server.up()
+        assert invariants.check_at_rest(place.database) == []
+        started_nothing(place, before)
+        assert server.run() == "done", place.query("SELECT ending, reason FROM run")
+        finished(place, server)
+    assert place.lost(before) == []
+    # Each conversation's segments are numbered without a gap, and each row that begins one says which it follows.
+    for _, numbers, newest in place.query(
+        "SELECT conversation.id, group_concat(conversation_row.segment), conversation.segment FROM conversation "
+        "JOIN conversation_row ON conversation_id = conversation.id WHERE kind = 'segment' GROUP BY conversation.id"
+    ):
+        assert [int(number) for number in numbers.split(",")] == list(range(2, newest + 1))
 
 
 @pytest.mark.covers("K15", "W10")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plugin import source_names
 from rules import tree
-from workstead import app, errors, machines
+from workstead import catalogue, errors
 from workstead.accounts.permission_table import HOLDERS, MEANINGS, least_role
 from workstead.doors.mcp import shelf
 from workstead.kernel.access import GRANTABLE, Permission
@@ -22,12 +22,12 @@ _KINDS = {"busy", "conflict", "denied", "invalid", "limit", "unavailable"}
 
 def operations() -> tuple[AnyOperation, ...]:
     """Every operation, by name."""
-    return tuple(sorted(app.operations_table(data_folder=Path("/nowhere")), key=lambda each: each.name))
+    return tuple(sorted(catalogue.operations_table(data_folder=Path("/nowhere")), key=lambda each: each.name))
 
 
 def acts() -> tuple[AnyAct, ...]:
     """Every act, by name."""
-    return tuple(sorted(machines.described(), key=lambda each: each.name))
+    return tuple(sorted(catalogue.described(), key=lambda each: each.name))
 
 
 def entries() -> tuple[AnyOperation | AnyAct, ...]:

@@ -17,17 +17,15 @@ pytestmark = pytest.mark.both_databases
 
 
 @pytest.mark.covers("W06")
-async def test_a_long_brief_is_shown_by_its_ends_and_says_what_is_left_out(tmp_path: Path) -> None:
-    """Declared omission: an agent must know that there is more to read, and where."""
-    brief = "START " + "x" * context.BRIEF_LIMIT_CHARS + " END"
+async def test_a_brief_is_shown_whole_however_long_it_is(tmp_path: Path) -> None:
+    """Spec, "Preparation": the full accepted body is mandatory; what does not fit is refused, never cut."""
+    brief = "START " + "x" * 100_000 + " END"
     stuck = [write("status.md", "S"), result("stuck")]
     async with workplace.opened(tmp_path, lines={"steer": [stuck]}) as shed:
         await shed.ask("write_record", card_id="project", name="brief.md", content=brief)
         await shed.run()
         shown = shed.voice.asked[0].messages[0].text
-        assert "START x" in shown
-        assert "x END" in shown
-        assert "[... 10 characters are left out here; read the record ...]" in shown
+        assert brief in shown
 
 
 @pytest.mark.covers("W08")
@@ -40,12 +38,13 @@ async def test_a_reviewer_is_shown_every_card_below_with_the_selected_records(tm
     async with workplace.opened(tmp_path, lines=lines) as shed:
         saw = await shed.add_card("Saw")
         await shed.add_card("Nail")
-        long = "s" * (context.RECORD_LIMIT_CHARS + 7)
+        long = "é" * (context.RECORD_LIMIT_BYTES // 2) + "end"
         await shed.change(lambda tx: records.write_draft(tx, shed.card(saw), "status.md", text=long))
         assert (await shed.run()).ending is Ending.BLOCKED
         shown = shed.texts("judge", RowKind.CONTEXT)[0]
         assert shown.startswith("Records of the cards below, as they are now:\n\n## card-a (task, backlog): Saw\n")
-        assert "[... 7 characters are left out here; read the record ...]" in shown
+        left_out = context.RECORD_LIMIT_BYTES + 3 - 2 * context.RECORD_END_BYTES
+        assert f"é\n[... {left_out + 1} bytes are left out here; read the record ...]\né" in shown
         assert "## card-b (task, backlog): Nail\n### status.md <record:///status.md?card=card-b>" in shown
         assert shown.endswith("(nothing was written)")
 

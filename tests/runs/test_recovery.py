@@ -81,7 +81,7 @@ async def test_a_killed_model_call_is_unknown_and_is_not_asked_again(tmp_path: P
         assert again.sql("SELECT ended FROM exchange_end") == [Ended.UNKNOWN.value]
         assert again.sql("SELECT outcome FROM effect_end") == [Ended.UNKNOWN.value]
         assert len(again.voice.asked) == 1
-        assert [row.kind for row in again.rows("lead")] == [RowKind.ACTIVATION, RowKind.RECOVERED]
+        assert [row.kind for row in again.rows("lead")] == [RowKind.ACTIVATION, RowKind.SHOWN, RowKind.RECOVERED]
         assert again.card().status is Status.STOPPED
         assert checks.check(again.database) == []
 

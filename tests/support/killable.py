@@ -73,9 +73,13 @@ class ServerDiedError(Exception):
 
 @dataclass
 class Workplace:
-    """One data folder and one project folder. acknowledged: every feed row a follower was shown, by its number."""
+    """One data folder and one project folder. acknowledged: every feed row a follower was shown, by its number.
+
+    window_tokens: what practice is said to take, so that its conversations are shortened.
+    """
 
     root: Path
+    window_tokens: int | None = None
     acknowledged: dict[int, tuple[str, str, int | None]] = field(default_factory=dict)
     runs: list[str] = field(default_factory=list)
 
@@ -93,6 +97,14 @@ class Workplace:
     def database(self) -> Path:
         """The database file."""
         return self.data / instance.DATABASE
+
+    def narrow(self) -> None:
+        """Say in the project's configuration what practice takes."""
+        source = self.folder / ".workstead" / "workstead.yaml"
+        text = source.read_text()
+        if self.window_tokens is not None and "capabilities" not in text:
+            stated = f"    models: [practice]\n    capabilities: {{context_window_tokens: {self.window_tokens}}}\n"
+            source.write_text(text.replace("    models: [practice]\n", stated))
 
     def query(self, statement: str) -> list[Any]:
         """Rows, read beside the server."""
@@ -206,6 +218,7 @@ class Server:
                 made = control.procedure("initialise", given)
                 assert made["slug"] == SLUG
                 assert made["trusted"]
+        self.place.narrow()
 
     def run(self) -> str:
         """Press Run and wait for the end of the run; returns how it ended."""

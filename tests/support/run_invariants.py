@@ -40,19 +40,46 @@ def exchanges(raw: Raw) -> Iterator[str]:
     """An answer stands in a conversation exactly when its exchange is done; its effect ended the same way."""
     rows = raw.execute(
         "SELECT exchange.id, exchange_end.ended, effect_end.outcome, "
-        "(SELECT count(*) FROM conversation_row WHERE input_id = exchange.id AND kind = 'text') "
+        "(SELECT count(*) FROM conversation_row WHERE input_id = exchange.id AND kind = 'text'), purpose "
         "FROM exchange LEFT JOIN exchange_end ON exchange_end.exchange_id = exchange.id "
         "LEFT JOIN effect_end ON effect_end.effect_id = exchange.effect_id"
     )
-    for exchange, ended, outcome, texts in rows:
+    for exchange, ended, outcome, texts, purpose in rows:
         if ended != outcome:
             yield f"exchange {exchange} ended as {ended}, its effect as {outcome}"
-        if texts != (1 if ended == "done" else 0):
+        if texts != (1 if ended == "done" and purpose == "step" else 0):
             yield f"exchange {exchange} ended as {ended} and has {texts} answers"
     for (strange,) in raw.execute(
         "SELECT DISTINCT input_id FROM conversation_row WHERE input_id IS NOT NULL EXCEPT SELECT id FROM exchange"
     ):
         yield f"rows name the exchange {strange}, which does not exist"
+
+
+def segments(raw: Raw) -> Iterator[str]:
+    """Segments follow each other without a gap; each stands for rows before it and tears no call from its result."""
+    found: dict[str, list[tuple[int, int, dict[str, Json]]]] = defaultdict(list)
+    for one, number, segment, content in raw.execute(
+        "SELECT conversation_id, number, segment, content FROM conversation_row WHERE kind = 'segment' "
+        "ORDER BY conversation_id, number"
+    ):
+        found[one].append((number, segment, cast("dict[str, Json]", canonical.parse(content))))
+    rows: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for one, number, _, call_id, *_ in raw.execute(_CALLS).fetchall():
+        rows[one, call_id].append(number)
+    for one, segment, genesis_row in raw.execute("SELECT id, segment, genesis_row FROM conversation"):
+        begins = found[one]
+        if [each[1] for each in begins] != list(range(2, segment + 1)):
+            yield f"{one} is at segment {segment} and has those of {[each[1] for each in begins]}"
+        if genesis_row != (begins[-1][0] if begins else 0):
+            yield f"{one} begins at row {genesis_row}, its last segment at {begins[-1:]}"
+        covered = [cast("int", each[2]["covered_through"]) for each in begins]
+        if covered != sorted(set(covered)) or any(
+            end >= number for end, (number, _, _) in zip(covered, begins, strict=True)
+        ):
+            yield f"the segments of {one} stand for rows up to {covered}"
+        for (owner, call_id), (called, *answered) in rows.items():
+            if owner == one and any(called <= end < (answered or [end + 1])[0] for end in covered):
+                yield f"a segment of {one} stands for the call {call_id} and not for its result"
 
 
 def processes(raw: Raw) -> Iterator[str]:

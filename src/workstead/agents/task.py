@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from workstead.agents.conversations import Conversation
 from workstead.agents.models.shape import Child, ToolSchema
+from workstead.agents.shown import Shown
 from workstead.agents.tools.tool import Tool
 from workstead.kernel import scopes
 from workstead.kernel.access import AgentProof
@@ -17,10 +18,14 @@ EXHAUSTED = f"{EMIT_RESULT} was not accepted: the node corrective budget is exha
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What is put before the history of every call, read anew each time: card, brief, direction, the node's text."""
+    """What is put before the history of every call, read anew each time: card, brief, direction, the node's text.
+
+    records: those that stand in the text.
+    """
 
     text: str
     children: Mapping[str, Child]
+    records: tuple[Shown, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

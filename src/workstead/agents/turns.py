@@ -12,7 +12,7 @@ import anyio
 import structlog
 
 from workstead import errors
-from workstead.agents import conversations, endings, exchanges, history, protection, refusals, shortening, task
+from workstead.agents import conversations, endings, exchanges, history, protection, refusals, shortening, shown, task
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.genesis import Strategy
 from workstead.agents.models import sizing
@@ -36,6 +36,7 @@ from workstead.agents.models.shape import (
     Usage,
 )
 from workstead.agents.shortening import TooLong
+from workstead.agents.shown import Shown
 from workstead.agents.tools import tool
 from workstead.agents.tools.tool import CallSite, ToolResult
 from workstead.kernel import canonical, faults
@@ -93,6 +94,7 @@ class Turns:
         self._transport = transport
         self._history = history.History(one.conversation.id)
         self._shortening = shortening.Shortening(one, effects=effects, held=self._history, means=means)
+        self._records: tuple[Shown, ...] = ()
         self._left = MAX_CORRECTIONS
         self._turns = 0
 
@@ -183,6 +185,7 @@ class Turns:
             return one.host.prepare(tx)
 
         prepared = self._effects.glance(look)
+        self._records = prepared.records
         opening = Message(role=Role.USER, text=prepared.text)
         candidate = pinned or one.route.candidates[0]
         return Request(
@@ -217,6 +220,9 @@ class Turns:
             payload=[prefix, tools, self._history.last],
             deadline_s=endings.MODEL_DEADLINE_S,
         )
+        new = tuple(each for each in self._records if each not in self._history.shown)
+        if new:
+            conversations.append(tx, one.conversation, [shown.new_row(new)], activation_id=one.activation_id)
         input_id = tx.new_id()
         exchanges.add(
             tx,

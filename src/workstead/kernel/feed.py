@@ -24,6 +24,7 @@ class Event(StrEnum):
     ACTIVATION_CLOSED = "runs:activation:closed"
     ACTIVATION_OPENED = "runs:activation:opened"
     CARD_CHANGED = "work:card:changed"
+    CARD_COMMENTED = "work:card:commented"
     CARD_CREATED = "work:card:created"
     CONFIGURATION_TRUSTED = "work:configuration:trusted"
     CONVERSATION_GREW = "agents:conversation:grew"

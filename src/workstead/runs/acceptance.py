@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workstead import errors
 from workstead.accounts import grants
-from workstead.agents import conversations, protection, turns
+from workstead.agents import conversations, protection, shown, turns
 from workstead.agents.conversations import Conversation, NewRow, RowKind
 from workstead.agents.models.shape import Role
 from workstead.agents.task import EXHAUSTED, Accepted, Finish, Rejected, Verdict
@@ -157,7 +157,7 @@ def _check(tx: Tx, position: Position, card: Card, edge: Edge) -> None:
         _check_requirement(tx, position, card, name, gate=requirement.gate)
     wanted = position.node.descendant_context
     if wanted is not None and wanted.require_unchanged_until_accept:
-        _, now = context.descendants(tx, card, wanted)
+        _, now, _ = context.descendants(tx, card, wanted)
         if now != position.snapshot:
             raise _NotYet("Something below this card changed since you read it.", stale=True)
     if not isinstance(edge.target, TerminalTarget):
@@ -261,7 +261,7 @@ def _reject_stale(tx: Tx, position: Position, card: Card, call: Finish) -> Rejec
         if requirement.mode is Mode.CLEAN:
             records.open_draft(tx, card, name)
     position.baselines = {name: baseline_of(tx, card, name) for name in position.node.requirements}
-    text, position.snapshot = context.descendants(tx, card, wanted)
+    text, position.snapshot, below = context.descendants(tx, card, wanted)
     why = "Something below this card changed since you read it; your open review was discarded. Judge it as it is now."
     _append(
         tx,
@@ -269,6 +269,7 @@ def _reject_stale(tx: Tx, position: Position, card: Card, call: Finish) -> Rejec
         [
             _settled(call, ToolResult(success=False, error=why)),
             NewRow(kind=RowKind.CONTEXT, role=Role.USER, content={"text": text}),
+            *([shown.new_row(below)] if below else []),
             *turns.correction_rows(position.node.correction_prompt, why=why, left=call.left - 1),
         ],
     )

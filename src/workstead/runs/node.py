@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 
 from workstead.accounts import grants
 from workstead.accounts.grants import Grant
-from workstead.agents import conversations, protection, turns
+from workstead.agents import conversations, protection, shown, turns
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.models.shape import Role
 from workstead.agents.task import Finish, Prepared, Task, TaskEnd, TaskHost, Verdict
@@ -25,7 +25,7 @@ from workstead.runs.surroundings import Surroundings
 from workstead.work import cards, notifications, records
 from workstead.work.cards import Card, Result
 from workstead.work.workflow import prompts
-from workstead.work.workflow.graph import AgentNode, AgentSpec, CardType
+from workstead.work.workflow.graph import EMIT_RESULT, AgentNode, AgentSpec, CardType
 
 ActivateChild = Callable[[AgentProof, Wanted], Awaitable[Acted]]
 
@@ -115,8 +115,9 @@ def _enter(tx: Tx, around: Surroundings, visit: Visit, *, spec: AgentSpec) -> Po
         rows += acceptance.notice_rows(waiting)
         card = notifications.remove(tx, card, waiting)
     if visit.node.descendant_context is not None:
-        text, snapshot = context.descendants(tx, card, visit.node.descendant_context)
+        text, snapshot, below = context.descendants(tx, card, visit.node.descendant_context)
         rows.append(_context(text))
+        rows += [shown.new_row(below)] if below else []
     rows += _transition_rows(visit.transition)
     conversations.append(tx, conversation, rows, activation_id=visit.activation.id)
     return Position(
@@ -160,6 +161,8 @@ def _activation_row(around: Surroundings, visit: Visit, card: Card) -> NewRow:
             "role_text": _instructions(visit, card),
             "entry": visit.activation.entry.value,
             "direction": visit.activation.direction,
+            "configuration": around.configuration.digest,
+            "tools": [*around.configuration.agents[visit.node.agent].tools, EMIT_RESULT],
         },
     )
 

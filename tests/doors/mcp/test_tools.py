@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it has no types of its own
+import jsonschema
 import mcp_types
 import orjson
 import pytest

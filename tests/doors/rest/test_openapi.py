@@ -1,7 +1,7 @@
 """The OpenAPI document, and what comes back when everything it allows and forbids is sent (W20)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from schemathesis import checks
 from schemathesis.openapi import from_dict
 
+from support import finished as finishing
 from support.server import Running
 from workstead.doors.rest.table import ROUTES
 
@@ -26,6 +27,13 @@ _CHECKS = [
 ]
 
 pytestmark = pytest.mark.covers("W20")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A finished project of its own: what is sent here changes it."""
+    with finishing.finished(tmp_path_factory.mktemp("fuzzed")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from workstead import app
+from workstead import catalogue
 from workstead.doors.rest import openapi, table
 from workstead.doors.rest.table import ROUTES, Route
 from workstead.kernel.operations import AnyOperation, Door, Effect
 
-OPERATIONS: dict[str, AnyOperation] = {one.name: one for one in app.operations_table(data_folder=Path("/nowhere"))}
+OPERATIONS: dict[str, AnyOperation] = {
+    one.name: one for one in catalogue.operations_table(data_folder=Path("/nowhere"))
+}
 
 pytestmark = pytest.mark.covers("W20")
+
+COVERS_MODULES = ("catalogue.py",)
 
 
 def test_every_operation_of_this_door_has_an_address() -> None:

@@ -1,14 +1,15 @@
 """Practice: a model transport that plays a script instead of asking a model; events, tools and gates are the same.
 
 It keeps no memory. Which scene is on stands in the ids of the calls it made before (`practice-SCENE-TURN-INDEX`),
-so a step stays with the scene it began with, and after a restart the script goes on from what is stored.
+so a step stays with the scene it began with, and after a restart the script goes on from what is stored. When its
+conversation is shortened it writes down what it still needs (`agents.models.practice_memory`).
 """
 
 import re
-from collections.abc import Iterator
 
 import anyio
 
+from workstead.agents.models import practice_memory
 from workstead.agents.models.practice_script import (
     CHILD_FIELD,
     OWN_CARD,
@@ -18,7 +19,7 @@ from workstead.agents.models.practice_script import (
     Script,
     ScriptedCall,
 )
-from workstead.agents.models.shape import Answer, Call, Finish, Message, NoTurn, Request, Role, Situation
+from workstead.agents.models.shape import Answer, Call, Finish, NoTurn, Purpose, Request, Role, Situation
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 
@@ -36,6 +37,8 @@ class Practice:
     async def complete(self, request: Request) -> Answer:
         """The script's next turn for this agent on this card; raises NoTurn when there is none."""
         situation = request.situation
+        if request.purpose is Purpose.SUMMARY:
+            return Answer(text=practice_memory.summary(self._script, request))
         scene = self._scene(request)
         if scene is None or situation.turns >= len(scene.turns):
             raise NoTurn(f"practice has no turn for {_place(situation)}")
@@ -45,7 +48,7 @@ class Practice:
         return Answer(text=turn.say, calls=calls, finish=Finish.CALLS)
 
     def _scene(self, request: Request) -> Scene | None:
-        fitting = [scene for scene in self._script.scenes if _fits(scene, request.situation)]
+        fitting = [scene for scene in self._script.scenes if scene.turns and _fits(scene, request.situation)]
         if request.situation.turns:
             begun = _begun(request)
             for scene in fitting:
@@ -103,8 +106,9 @@ def _fits(scene: Scene, situation: Situation) -> bool:
 def _begun(request: Request) -> int | None:
     """The scene that the step began with: the one the last answer was from."""
     for message in reversed(request.messages):
-        for call in message.calls:
-            match = _CALL_ID.fullmatch(call.id)
+        ids = [call.id for call in message.calls] or [*practice_memory.remembered(message)][::-1]
+        for call_id in ids:
+            match = _CALL_ID.fullmatch(call_id)
             if match and int(match[2]) == request.situation.turns - 1:
                 return int(match[1])
     return None
@@ -118,14 +122,13 @@ def _is_own(named: Named, scene: Scene, script: Script) -> bool:
 def _in_result(request: Request, scene: Scene, named: Named, field: str) -> str | None:
     """A field of what the call came to in this step. Ids repeat from step to step: the newest is this one's."""
     call_id = f"practice-{scene.number}-{named.turn}-{named.index}"
-    for message in _newest_first(request):
-        if message.call_id == call_id:
+    for message in reversed(request.messages):
+        if message.role is Role.TOOL and message.call_id == call_id:
             return _field(message.text, field)
+        known = practice_memory.remembered(message).get(call_id)
+        if known is not None:
+            return _field(known, field)
     return None
-
-
-def _newest_first(request: Request) -> Iterator[Message]:
-    return (message for message in reversed(request.messages) if message.role is Role.TOOL)
 
 
 def _field(text: str, field: str) -> str | None:

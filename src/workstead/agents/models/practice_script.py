@@ -1,7 +1,8 @@
 """The script that practice plays: `practice.yaml` read into scenes. It plays nothing itself.
 
 A script is a list of scenes. A scene says when it is chosen (`when`) and holds the turns of one step of a card, or
-says that its turns are those of another scene (`same_as`, by its `name` or its node). A turn is what the agent says and
+says that its turns are those of another scene (`same_as`, by its `name` or its node). One with a `summary` instead of
+turns says what the agent's summary is when its conversation is shortened. A turn is what the agent says and
 the tools it calls; a call may be known `as` a name, which other calls use as `${name.card_id}`.
 """
 
@@ -75,7 +76,10 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The turns of one step of a card. card, entry: None for any. conditions: all must hold when the step begins."""
+    """The turns of one step of a card. card, entry: None for any. conditions: all must hold when the step begins.
+
+    summary: instead of turns, what is said when the agent's conversation is shortened; then node is empty for any.
+    """
 
     number: int
     agent: str
@@ -84,6 +88,7 @@ class Scene:
     name: str | None = None
     card: str | None = None
     entry: Entry | None = None
+    summary: str | None = None
     conditions: tuple[Condition, ...] = ()
 
 
@@ -157,8 +162,10 @@ class _Reader:
         return Script(scenes=tuple(whole), names=dict(self._names))
 
     def _scene(self, at: At, number: int) -> Scene:
-        fields = at.fields(["when", "turns"], ["name"])
-        when = fields["when"].fields(["agent", "node"], ["card", "entry", "if"]) if "when" in fields else {}
+        tells = "summary" in at.entries() if at.holds_mapping() else False
+        fields = at.fields(["when", "summary"]) if tells else at.fields(["when", "turns"], ["name"])
+        asked = (["agent"], ["node", "card"]) if tells else (["agent", "node"], ["card", "entry", "if"])
+        when = fields["when"].fields(*asked) if "when" in fields else {}
         return Scene(
             number=number,
             name=fields["name"].name(_SCENE) or None if "name" in fields else None,
@@ -168,6 +175,7 @@ class _Reader:
             entry=when["entry"].choice(Entry, default=Entry.BACKLOG) if "entry" in when else None,
             conditions=_conditions(when["if"]) if "if" in when else (),
             turns=self._turns(fields["turns"], number) if "turns" in fields else (),
+            summary=fields["summary"].text(max_bytes=_MAX_SAY_BYTES) if tells else None,
         )
 
     def _turns(self, at: At, number: int) -> tuple[Turn, ...]:

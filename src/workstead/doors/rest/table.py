@@ -39,6 +39,7 @@ _R = f"{_C}/records/{{name}}"
 # method, address, operation, status
 LINES: tuple[tuple[str, str, str, int], ...] = (
     ("GET", f"{PREFIX}/me", "get_me", 200),
+    ("GET", f"{PREFIX}/doctor", "doctor", 200),
     ("GET", f"{PREFIX}/assistants", "list_assistants", 200),
     ("POST", f"{PREFIX}/assistants", "create_assistant", 201),
     ("POST", f"{PREFIX}/assistants/{{assistant}}/revoke", "revoke_assistant", 200),
@@ -47,7 +48,6 @@ LINES: tuple[tuple[str, str, str, int], ...] = (
     ("POST", f"{PREFIX}/tokens/{{token}}/revoke", "revoke_api_token", 200),
     ("GET", f"{PREFIX}/documentation", "search_documentation", 200),
     ("GET", f"{PREFIX}/documentation/{{name}}", "read_documentation", 200),
-    ("GET", f"{PREFIX}/doctor", "doctor", 200),
     ("GET", f"{PREFIX}/permissions", "list_permissions", 200),
     ("GET", f"{PREFIX}/projects", "list_projects", 200),
     ("POST", f"{PREFIX}/projects", "create_project", 201),
@@ -72,6 +72,8 @@ LINES: tuple[tuple[str, str, str, int], ...] = (
     ("PATCH", _C, "edit_card", 200),
     ("POST", f"{_C}/cancel", "cancel_card", 200),
     ("POST", f"{_C}/reopen", "reopen_card", 200),
+    ("GET", f"{_C}/timeline", "list_timeline", 200),
+    ("POST", f"{_C}/comments", "comment_on_card", 201),
     ("GET", f"{_C}/activations", "list_activations", 200),
     ("GET", f"{_C}/versions", "list_card_versions", 200),
     ("GET", f"{_C}/versions/{{version}}", "get_card_version", 200),

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from workstead.doors.web import views
+from workstead.doors.web import conversation_marks, views
+from workstead.doors.web.conversation_marks import Link
 from workstead.doors.web.place import Place
 from workstead.doors.web.rendering import View
 from workstead.kernel.canonical import Json
@@ -59,6 +60,8 @@ class SpokenView:
     at: str
     text: str = ""
     more: str = ""
+    about: str = ""
+    links: tuple[Link, ...] = ()
     cut: bool = False
     call: CallView | None = None
 
@@ -79,15 +82,38 @@ class ConversationView(View):
     whole: bool
 
 
-def exchanges(rows: Sequence[Mapping[str, Any]], *, redact: Redact, whole: bool = False) -> tuple[SpokenView, ...]:
-    """Rows as their operation answers them; a result stands with its call when both are among them."""
+def exchanges(
+    rows: Sequence[Mapping[str, Any]], *, redact: Redact, whole: bool = False, root: str = "", address: str = ""
+) -> tuple[SpokenView, ...]:
+    """Rows as their operation answers them; a result stands with its call when both are among them.
+
+    root, address: of the project and of the conversation, for links.
+    """
     limit_chars = None if whole else CUT_CHARS
     results = {row["call_id"]: row for row in rows if row["kind"] == "tool_result"}
     calls = {row["call_id"] for row in rows if row["kind"] == "tool_call"}
     return tuple(
-        _exchange(row, results.get(row["call_id"]), redact=redact, limit_chars=limit_chars)
+        _mark(row, redact=redact, root=root, address=address)
+        if row["kind"] in conversation_marks.KINDS
+        else _exchange(row, results.get(row["call_id"]), redact=redact, limit_chars=limit_chars)
         for row in rows
         if row["kind"] != "tool_result" or row["call_id"] not in calls
+    )
+
+
+def _mark(row: Mapping[str, Any], *, redact: Redact, root: str, address: str) -> SpokenView:
+    content = redact(row["content"])
+    known: Mapping[str, Any] = content if isinstance(content, dict) else {}
+    made = conversation_marks.mark(row["kind"], known, root=root, address=address)
+    return SpokenView(
+        number=row["number"],
+        kind=row["kind"],
+        who=row["role"],
+        at=views.moment(row["at"]),
+        text=made.text,
+        more=made.more,
+        about=made.about,
+        links=made.links,
     )
 
 
@@ -97,11 +123,6 @@ def _exchange(
     content = redact(row["content"])
     known: Mapping[str, Any] = content if isinstance(content, dict) else {"text": str(content)}
     spoken = SpokenView(number=row["number"], kind=row["kind"], who=row["role"], at=views.moment(row["at"]))
-    if row["kind"] == "activation":
-        about = f"Enters {known.get('node', '')} from {str(known.get('entry', '')).lower()}."
-        told = "\n\n".join(str(known[name]) for name in ("role_text", "node_text") if known.get(name))
-        direction = known.get("direction")
-        return replace(spoken, text=f"{about} {direction}" if direction else about, more=told)
     if row["kind"] in {"tool_call", "tool_result"}:
         return replace(spoken, kind="call", call=_call(row, known, result, redact=redact, limit_chars=limit_chars))
     text, cut = _cut(str(known.get("text", "")), limit_chars)

@@ -23,15 +23,16 @@ async def show(desk: Desk, request: Request) -> Response:
     after = row - 1 if row else _window(queries.number(request, "after"), total=total)
     page = await desk.run(request, "read_conversation", {**of, "agent": agent, "after": max(0, after)})
     rows = _one(page["rows"]) if row else page["rows"]
+    address = f"{where.card}/conversations/{agent}"
     view = ConversationView(
         title=f"{agent} on {where.card_title}",
         person=where.person,
         topic=where.topic,
         place=where,
         agent=agent,
-        address=f"{where.card}/conversations/{agent}",
+        address=address,
         total=total,
-        rows=conversation_views.exchanges(rows, redact=desk.redact, whole=bool(row)),
+        rows=conversation_views.exchanges(rows, redact=desk.redact, whole=bool(row), root=where.root, address=address),
         earlier=max(0, after - 2 * STEP_ROWS) if after > 0 else None,
         later=page["next"] if page["next"] is not None and page["next"] < total else None,
         whole=bool(row),

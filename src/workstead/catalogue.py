@@ -1,0 +1,63 @@
+"""The catalogue: every operation and act there is; each door shows a part of it."""
+
+from pathlib import Path
+from typing import cast
+
+from workstead.accounts import api_token_operations, assistant_operations, permission_table, secret_operations
+from workstead.accounts import operations as accounts
+from workstead.accounts.permission_table import Offered
+from workstead.accounts.projects import Project
+from workstead.guides import operations as guides
+from workstead.kernel.access import Agent, Caller
+from workstead.kernel.acts import AnyAct
+from workstead.kernel.operations import AnyOperation, Door
+from workstead.kernel.transaction import Tx
+from workstead.runs import capture_reads, command_acts, doctor, file_acts, runs, timeline
+from workstead.runs import operations as run_operations
+from workstead.runs.folder_acts import Means
+from workstead.work import configurations
+from workstead.work import operations as work
+from workstead.work.workflow.graph import Configuration
+
+
+def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unexamined) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of. examine: what is known of the machine's isolation."""
+    table: tuple[AnyOperation, ...] = (
+        *accounts.OPERATIONS,
+        *secret_operations.OPERATIONS,
+        *api_token_operations.OPERATIONS,
+        *assistant_operations.operations(lambda: _offered(table)),
+        *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
+        *run_operations.OPERATIONS,
+        *capture_reads.OPERATIONS,
+        *timeline.OPERATIONS,
+        *guides.OPERATIONS,
+        *doctor.operations(examine),
+        *permission_table.operations(lambda: (*table, *described())),
+    )
+    return table
+
+
+def acts_table(means: Means) -> tuple[AnyAct, ...]:
+    """Every act there is: what doors offer beside operations, because it waits on the world."""
+    return (*file_acts.acts(means), *command_acts.acts(means))
+
+
+def described() -> tuple[AnyAct, ...]:
+    """Every act as tables print it: what it needs and does. There is nothing to perform one with."""
+    return acts_table(cast("Means", None))
+
+
+def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
+    """What an assistant can be given by name."""
+    offered: list[Offered] = [*table, *described()]
+    return frozenset(each.name for each in offered if Door.MCP in each.doors)
+
+
+def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:
+    """What a change follows: an agent's run has its configuration pinned, everybody else follows the trusted one."""
+    if isinstance(caller, Agent):
+        run = runs.read(tx, caller.run_id)
+        if run is not None:
+            return configurations.load(tx, run.configuration)
+    return configurations.load_trusted(tx, project)
