@@ -14,7 +14,7 @@ from support import server
 from support.server import Running
 from workstead.cli import Exit
 
-COVERS_MODULES = ("secrets_cli.py", "terminal.py")
+COVERS_MODULES = ("budget_cli.py", "secrets_cli.py", "terminal.py")
 
 pytestmark = pytest.mark.covers("K22")
 
@@ -99,6 +99,22 @@ def test_a_secret_is_set_from_standard_input_listed_without_its_value_and_forgot
     assert [one["name"] for one in shown[0]["stored"]] == ["garden"]
     assert server.cli(up.data, "secrets", "delete", "garden").returncode == Exit.DONE
     assert server.cli(up.data, "secrets", "delete", "garden").returncode == Exit.REFUSED
+
+
+@pytest.mark.covers("X03")
+def test_a_budget_is_set_shown_and_removed_and_usage_is_listed(up: Running) -> None:
+    """docs/models.md, "Budgets"."""
+    done = server.cli(up.data, "budget", "set", "garden", "--tokens", "5000", "--money", "0.5")
+    assert (done.returncode, done.stdout.strip()) == (
+        Exit.DONE,
+        "0 of 5,000 tokens and 0.00 of 0.50 USD are used by the project.",
+    )
+    shown = json.loads(server.cli(up.data, "budget", "show", "garden", "--json").stdout)
+    assert [(one["kind"], one["limit_micros"]) for one in shown["budgets"]] == [("project", 500_000)]
+    assert server.cli(up.data, "budget", "set", "garden", "--money", "much").returncode == Exit.REFUSED
+    assert "No model was called yet." in server.cli(up.data, "budget", "usage", "garden", "--by", "agent").stdout
+    gone = server.cli(up.data, "budget", "set", "garden", "--remove")
+    assert "there is no limit" in gone.stdout
 
 
 @pytest.mark.parametrize("value", ["", "one\ntwo", "x" * 8193])

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer import _click as click
 
-from workstead import errors, secrets_cli, settings
+from workstead import budget_cli, errors, secrets_cli, settings
 from workstead.doors import clients, control_client
 from workstead.doors.control_client import Server
 from workstead.terminal import Answer, Terminal, counts, run_end
@@ -237,7 +237,12 @@ def _live() -> AbstractContextManager[Server]:
     return _server()
 
 
+def _named(server: Server, project: str | None) -> str:
+    return _project(server, project)
+
+
 commands.add_typer(secrets_cli.commands(_live))
+commands.add_typer(budget_cli.commands(_live, _named))
 
 
 @commands.command()

@@ -15,6 +15,7 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
     assert viewer == {Permission.PROJECTS_READ, Permission.RUNS_READ}
     assert editor - viewer == {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
     assert owner - editor == {
+        Permission.PROJECT_BUDGET,
         Permission.PROJECT_TRUST,
         Permission.PROJECTS_DELETE,
         Permission.WORKSPACE_RUN,

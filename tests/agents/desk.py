@@ -9,7 +9,7 @@ from support import instance
 from support.instance import Instance
 from workstead.accounts import grants
 from workstead.accounts.grants import Grant
-from workstead.agents import conversations, shortening, summaries, task
+from workstead.agents import budgets, conversations, shortening, summaries, task
 from workstead.agents.conversations import Conversation, NewRow, Row, RowKind
 from workstead.agents.models import capacity
 from workstead.agents.models.shape import Answer, Call, Finish, Request, Role, ToolSchema, Transport
@@ -38,6 +38,7 @@ from workstead.work.workflow.graph import (
     Route,
     Session,
 )
+from workstead.work.workflow.money import Budgets
 
 CARD = "project"
 AGENT = "planner"
@@ -90,6 +91,8 @@ class Desk:
     records: tuple[Shown, ...] = ()
     finished: list[task.Finish] = field(default_factory=list)
     verdicts: list[task.Verdict] = field(default_factory=list)
+    budgets: Budgets = field(default_factory=Budgets)
+    halted: list[str] = field(default_factory=list)
 
     @property
     def scope(self) -> str:
@@ -117,7 +120,12 @@ class Desk:
             instructions="Plan the garden.",
             tools={tool.name: tool for tool in tools},
             schemas=tuple(tool.schema for tool in tools),
-            host=task.TaskHost(gate=_nothing, prepare=self._prepare, deliver=_nothing, finish=self._finish),
+            host=task.TaskHost(
+                gate=_nothing, prepare=self._prepare, deliver=_nothing, finish=self._finish, halt=self._halt
+            ),
+            purse=budgets.purse(
+                self.project_id, card_id=CARD, agent=AGENT, budgets=self.budgets, providers={"practice": self.provider}
+            ),
         )
 
     def means(self, model: Transport) -> shortening.Means:
@@ -127,7 +135,7 @@ class Desk:
         writers = replace(ROUTE, max_tokens=summaries.MAX_TOKENS)
         route = SummaryRoute(
             room=capacity.room(writers, providers, self.compaction),
-            candidate=ROUTE.candidates[0],
+            candidates=ROUTE.candidates,
             max_tokens=summaries.MAX_TOKENS,
             transport=lambda: self.summarizer or model,
         )
@@ -154,6 +162,9 @@ class Desk:
             for row in self.rows()
             if row.kind is RowKind.TOOL_RESULT and isinstance(row.content, dict)
         ]
+
+    async def _halt(self, reason: str) -> None:
+        self.halted.append(reason)
 
     def _prepare(self, _tx: Tx) -> task.Prepared:
         return task.Prepared(text=self.prepared, children={}, records=self.records)

@@ -1,6 +1,9 @@
 """The turn loop, driven by a model that answers what it is told to, on a real database."""
 
+import asyncio
+import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,10 +19,13 @@ from workstead.agents import conversations, task
 from workstead.agents.conversations import RowKind
 from workstead.agents.models.shape import Answer, Call, Finish, NoTurn, Role, Usage
 from workstead.agents.tools.tool import Acted, CallSite, Tool, ToolResult
+from workstead.kernel import store
+from workstead.kernel.store import Connection
 from workstead.kernel.transaction import Tx
 from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_databases]
+WRITERS_AT_MOST = 8
 FINE = {"success": True, "data": "fine"}
 _COUNTS = statement(
     "SELECT (SELECT count(*) FROM exchange), (SELECT count(*) FROM exchange_end), "
@@ -378,3 +384,35 @@ def _counts(tx: Tx) -> tuple[int, int, int]:
     assert found is not None
     exchanges, ends, rows = found
     return int(exchanges or 0), int(ends or 0), int(rows or 0)
+
+
+@pytest.mark.covers("W15", "K16")
+async def test_a_full_queue_of_writes_delays_a_model_call_and_sends_nothing_twice(tmp_path: Path) -> None:
+    """A claim that was not even queued is made again; a person's would be refused as busy, an agent has nobody."""
+    go, held = threading.Event(), anyio.Event()
+    ends: list[task.TaskEnd] = []
+
+    with desk.opened(tmp_path) as place, anyio.fail_after(20):
+        model = desk.Model(answers=[desk.ends()])
+        queue = place.instance.store
+        loop = asyncio.get_running_loop()
+
+        def hold(_connection: Connection) -> bool:
+            loop.call_soon_threadsafe(held.set)
+            return go.wait(10)
+
+        async def work() -> None:
+            ends.append(await place.turns(model).run())
+
+        async with anyio.create_task_group() as group:
+            for _ in range(store._QUEUED_WRITES + WRITERS_AT_MOST):
+                group.start_soon(partial(queue.write, hold, withdrawable=False))
+            await held.wait()
+            with pytest.raises(errors.Refusal) as busy:
+                await queue.write(lambda _connection: None)
+            group.start_soon(work)
+            await anyio.wait_all_tasks_blocked()
+            assert (busy.value.code, model.asked) == ("writes_busy", [])
+            go.set()
+    assert ends == [desk.ACCEPTED]
+    assert len(model.asked) == 1

@@ -45,7 +45,7 @@ SOURCE = small.changed(
     "tools: [create_card, activate_card, read, write, run_command, get_card]",
 )
 
-Said = str | list[Call] | Exception
+Said = str | list[Call] | Answer | Exception
 Line = Said | Callable[[Request], Said] | Callable[[Request], Awaitable[Said]]
 Lines = dict[str, list[Line]]
 
@@ -105,6 +105,8 @@ class Voice:
             said = await said
         if isinstance(said, Exception):
             raise said
+        if isinstance(said, Answer):
+            return said
         if isinstance(said, str):
             return Answer(text=said)
         number = len(self.asked)

@@ -21,6 +21,7 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.EDITOR: _EDITOR,
     Role.OWNER: _EDITOR
     | {
+        Permission.PROJECT_BUDGET,
         Permission.PROJECT_TRUST,
         Permission.PROJECTS_DELETE,
         Permission.WORKSPACE_RUN,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, insert, select
 
+from workstead.agents import budgets
 from workstead.agents.models.shape import Finish, Purpose, Sent, Usage
 from workstead.agents.tables import conversation, exchange, exchange_end
 from workstead.kernel.effects import Ended
@@ -66,6 +67,7 @@ def add(tx: Tx, one: Exchange) -> None:
 
 def end_unknown(tx: Tx, project_id: str) -> int:
     """Mark calls whose server is gone; nobody knows what they came to, and nothing is asked again."""
+    budgets.settle_unknown(tx, project_id)
     found = tx.all(_OPEN, k_project_id=project_id)
     for row in found:
         end(tx, str(row[0]), ended=Ended.UNKNOWN, finish=None, failure=None, usage=Usage())

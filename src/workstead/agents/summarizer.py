@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import structlog
 
 from workstead.agents import conversations, endings, exchanges, summaries, task
+from workstead.agents.budgets import Wanted
 from workstead.agents.genesis import Kept
 from workstead.agents.models.capacity import Room
 from workstead.agents.models.failures import TOO_LONG, ContentPolicyError, ModelError
 from workstead.agents.models.shape import Answer, NoTurn, Purpose, Request, Transport, Usage
 from workstead.agents.packing import Place, Source, take
+from workstead.agents.spending import Spending
 from workstead.agents.summaries import UnusableSummaryError
 from workstead.kernel import canonical, faults
 from workstead.kernel.access import Caller
@@ -45,7 +47,7 @@ class Route:
     """Who writes summaries. transport: built when the first one is wanted."""
 
     room: Room
-    candidate: Candidate
+    candidates: tuple[Candidate, ...]
     max_tokens: int
     transport: Callable[[], Transport]
 
@@ -74,6 +76,7 @@ class Summarizer:
     def __init__(self, one: task.Task, *, effects: Effects, route: Route, like: Request, span: Span) -> None:
         self._task = one
         self._effects = effects
+        self._spending = Spending(one, effects=effects)
         self._route = route
         self._like = like
         self._span = span
@@ -149,12 +152,20 @@ class Summarizer:
     async def _ask(self, request: Request) -> Outcome[Answer]:
         one = self._task
 
+        wanted = Wanted(
+            candidates=self._route.candidates,
+            input_tokens=self._route.room.tokens_of(request),
+            output_tokens=request.max_tokens,
+        )
+
         def claim(tx: Tx, _caller: Caller) -> tuple[str, str]:
-            return self._claim(tx, request)
+            claimed = self._claim(tx, request)
+            self._spending.hold(tx, claimed[0], wanted)
+            return claimed
 
         async def act(_claimed: tuple[str, str]) -> Answer:
             try:
-                return await self._route.transport().complete(request)
+                return await self._spending.timed(lambda: self._route.transport().complete(request))
             except NoTurn:
                 raise
             except Exception:
@@ -162,9 +173,15 @@ class Summarizer:
                 _log.exception("summary failed", agent=one.agent.name, card=one.card_id)
                 raise
 
-        return await self._effects.perform(
-            one.proof, one.scope, claim=claim, act=act, settle=self._settle, deadline_s=endings.MODEL_DEADLINE_S
-        )
+        async def made() -> Outcome[Answer]:
+            return await self._effects.perform(
+                one.proof, one.scope, claim=claim, act=act, settle=self._settle, deadline_s=endings.MODEL_DEADLINE_S
+            )
+
+        outcome = await self._spending.call(made)
+        if isinstance(outcome, task.Blocked):
+            raise SummaryEndedError(outcome)
+        return outcome
 
     def _claim(self, tx: Tx, request: Request) -> tuple[str, str]:
         one = self._task
@@ -189,8 +206,8 @@ class Summarizer:
                 segment=self._span.segment,
                 first_row=self._span.first,
                 last_row=self._span.last,
-                provider=self._route.candidate.provider,
-                model=self._route.candidate.model,
+                provider=self._route.candidates[0].provider,
+                model=self._route.candidates[0].model,
                 prefix_digest=prefix,
                 tools_digest=canonical.digest([]),
                 request_bytes=len(request.messages[0].text.encode("utf-8", "surrogatepass")),
@@ -201,6 +218,7 @@ class Summarizer:
     def _settle(self, tx: Tx, claimed: tuple[str, str], outcome: Outcome[Answer]) -> Outcome[Answer]:
         one = self._task
         exchange_id, effect_id = claimed
+        self._spending.settle(tx, exchange_id, outcome)
         subject = conversations.topic(one.card_id, one.agent.name)
         self._effects.end(tx, one.scope, effect_id, ended=outcome.ended, subject=subject)
         answer, error = outcome.value, outcome.error

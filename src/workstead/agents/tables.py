@@ -1,6 +1,6 @@
-"""Tables of agents: conversations, exchanges with models, processes; all but the conversation append-only."""
+"""Tables of agents: conversations, exchanges with models and what they used, budgets, processes."""
 
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, text
 
 from workstead.kernel.tables import METADATA, TEXT
 
@@ -34,6 +34,13 @@ conversation_row = Table(
     Column("tool", TEXT),
     Column("content", TEXT, nullable=False),  # canonical JSON
     PrimaryKeyConstraint("conversation_id", "number"),
+    # The few rows that are looked for over all conversations of a project.
+    Index(
+        "conversation_refusal",
+        "conversation_id",
+        sqlite_where=text("kind = 'refusal'"),
+        postgresql_where=text("kind = 'refusal'"),
+    ),
 )
 
 exchange = Table(
@@ -72,6 +79,72 @@ exchange_end = Table(
     Column("sent_bytes", BigInteger),
     Column("attempts", BigInteger),
     Column("at", TEXT, nullable=False),
+)
+
+budget = Table(
+    "budget",
+    METADATA,
+    Column("project_id", TEXT, nullable=False),
+    Column("kind", TEXT, nullable=False),  # project, card or agent
+    Column("name", TEXT, nullable=False),  # the card's id or the agent's name; empty for the project
+    Column("tokens", BigInteger),  # each NULL where there is no limit
+    Column("micros", BigInteger),
+    Column("seconds", BigInteger),
+    Column("person", TEXT, nullable=False),
+    Column("at", TEXT, nullable=False),
+    PrimaryKeyConstraint("project_id", "kind", "name"),
+)
+
+budget_use = Table(
+    "budget_use",
+    METADATA,
+    Column("project_id", TEXT, nullable=False),
+    Column("kind", TEXT, nullable=False),
+    Column("name", TEXT, nullable=False),  # a card's holds what is below it, too
+    Column("calls", BigInteger, nullable=False),
+    Column("unknown_calls", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("unpriced_tokens", BigInteger, nullable=False),
+    Column("micros", BigInteger, nullable=False),
+    Column("milliseconds", BigInteger, nullable=False),
+    PrimaryKeyConstraint("project_id", "kind", "name"),
+)
+
+budget_hold = Table(
+    "budget_hold",
+    METADATA,
+    Column("exchange_id", TEXT, primary_key=True),  # there while the call is made
+    Column("project_id", TEXT, nullable=False),
+    Column("card_id", TEXT, nullable=False),
+    Column("agent", TEXT, nullable=False),
+    Column("provider", TEXT, nullable=False),
+    Column("model", TEXT, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("micros", BigInteger, nullable=False),
+    Column("priced", BigInteger, nullable=False),
+    Index("budget_hold_project", "project_id"),
+)
+
+usage_day = Table(
+    "usage_day",
+    METADATA,
+    Column("project_id", TEXT, nullable=False),
+    Column("day", TEXT, nullable=False),
+    Column("card_id", TEXT, nullable=False),
+    Column("agent", TEXT, nullable=False),
+    Column("provider", TEXT, nullable=False),
+    Column("model", TEXT, nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    Column("unknown_calls", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False),
+    Column("unknown_tokens", BigInteger, nullable=False),  # of calls of which nobody knows what they used
+    Column("unpriced_tokens", BigInteger, nullable=False),
+    Column("micros", BigInteger, nullable=False),
+    Column("milliseconds", BigInteger, nullable=False),
+    PrimaryKeyConstraint("project_id", "day", "card_id", "agent", "provider", "model"),
 )
 
 process = Table(

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from workstead.agents.budgets import Purse
 from workstead.agents.conversations import Conversation
 from workstead.agents.models.shape import Child, ToolSchema
 from workstead.agents.shown import Shown
@@ -79,19 +80,22 @@ class TaskHost:
     """What runs lends to the turn loop.
 
     gate: returns when a model call may be made (it parks while paused). prepare: what is put before the history.
-    deliver: delivers pending notifications when this node may take them. finish: judges a result.
+    deliver: delivers pending notifications when this node may take them. finish: judges a result. halt: stops the run
+    for a reason that people read, and waits to be stopped with it.
     """
 
     gate: Callable[[], Awaitable[None]]
     prepare: Callable[[Tx], Prepared]
     deliver: Callable[[], Awaitable[None]]
     finish: Callable[[Finish], Awaitable[Verdict]]
+    halt: Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """One agent at one node of one activation. instructions: the agent's text with the node's contract in.
 
+    purse: what its model calls are paid from.
     schemas: the tools as the model sees them, emit_result last.
     """
 
@@ -109,6 +113,7 @@ class Task:
     tools: Mapping[str, Tool]
     schemas: tuple[ToolSchema, ...]
     host: TaskHost
+    purse: Purse
 
     @property
     def scope(self) -> str:

@@ -12,7 +12,20 @@ import anyio
 import structlog
 
 from workstead import errors
-from workstead.agents import conversations, endings, exchanges, history, protection, refusals, shortening, shown, task
+from workstead.agents import (
+    conversations,
+    endings,
+    exchanges,
+    history,
+    protection,
+    reasoning,
+    refusals,
+    shortening,
+    shown,
+    spending,
+    task,
+)
+from workstead.agents.budgets import Wanted
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.genesis import Strategy
 from workstead.agents.models import sizing
@@ -94,6 +107,8 @@ class Turns:
         self._transport = transport
         self._history = history.History(one.conversation.id)
         self._shortening = shortening.Shortening(one, effects=effects, held=self._history, means=means)
+        self._spending = spending.Spending(one, effects=effects)
+        self._room = means.room
         self._records: tuple[Shown, ...] = ()
         self._left = MAX_CORRECTIONS
         self._turns = 0
@@ -157,12 +172,16 @@ class Turns:
         """One call. after: the refusal that it answers with the one retry."""
         one = self._task
 
+        wanted = self._wanted(request)
+
         def claim(tx: Tx, _caller: Caller) -> _Claimed:
-            return self._claim(tx, request)
+            claimed = self._claim(tx, request)
+            self._spending.hold(tx, claimed.input_id, wanted)
+            return claimed
 
         async def act(claimed: _Claimed) -> Answer:
             try:
-                return await self._transport.complete(request)
+                return await self._spending.timed(lambda: self._transport.complete(request))
             except NoTurn:
                 raise
             except Exception:
@@ -171,10 +190,22 @@ class Turns:
                 raise
 
         def settle(tx: Tx, claimed: _Claimed, outcome: Outcome[Answer]) -> _Answered:
+            self._spending.settle(tx, claimed.input_id, outcome)
             return self._record(tx, claimed, outcome, after=after)
 
-        return await self._effects.perform(
-            one.proof, one.scope, claim=claim, act=act, settle=settle, deadline_s=endings.MODEL_DEADLINE_S
+        async def made() -> _Answered:
+            return await self._effects.perform(
+                one.proof, one.scope, claim=claim, act=act, settle=settle, deadline_s=endings.MODEL_DEADLINE_S
+            )
+
+        return await self._spending.call(made)
+
+    def _wanted(self, request: Request) -> Wanted:
+        """What the call may come to at most."""
+        return Wanted(
+            candidates=(request.pinned,) if request.pinned is not None else self._task.route.candidates,
+            input_tokens=self._room.tokens_of(request),
+            output_tokens=request.max_tokens,
         )
 
     def _request(self, pinned: Candidate | None) -> Request:
@@ -272,7 +303,8 @@ class Turns:
                 _Placed(row_id=f"{claimed.input_id}:{index}", call=call) for index, call in enumerate(answer.calls)
             ),
         )
-        conversations.append(tx, one.conversation, _answer_rows(said), activation_id=one.activation_id)
+        rows = [reasoning.new_row(answer.private, input_id=said.input_id)] if answer.private else []
+        conversations.append(tx, one.conversation, [*rows, *_answer_rows(said)], activation_id=one.activation_id)
         return said
 
     def _refused(self, tx: Tx, claimed: _Claimed, candidate: Candidate, *, after: _Refused | None) -> _Refused:
@@ -316,7 +348,7 @@ class Turns:
             raise errors.unauthenticated("This agent's activation has ended.")
         try:
             arguments = _arguments(call)
-            with anyio.move_on_after(chosen.deadline_s):
+            with anyio.move_on_after(chosen.deadline_s), self._spending.working(chosen.name):
                 return await chosen.act(site, arguments)
         except errors.Refusal as refusal:
             if refusal.kind is errors.Kind.UNAUTHENTICATED:

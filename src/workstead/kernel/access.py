@@ -15,6 +15,7 @@ class Permission(StrEnum):
     CATALOG_READ = "catalog:read"
     INSTANCE_READ = "instance:read"
     PROJECT_BIND = "project:bind"
+    PROJECT_BUDGET = "project:budget"
     PROJECT_TRUST = "project:trust"
     PROJECTS_CONTROL = "projects:control"
     PROJECTS_DELETE = "projects:delete"
@@ -34,6 +35,7 @@ PERSON_ONLY = frozenset(
         Permission.ASSISTANTS_MANAGE,
         Permission.INSTANCE_READ,
         Permission.PROJECT_BIND,
+        Permission.PROJECT_BUDGET,
         Permission.PROJECT_TRUST,
         Permission.SECRETS_MANAGE,
         Permission.SIGN_IN,

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, insert, select
 from workstead import errors
 from workstead.clock import Clock, iso, parse_iso
 from workstead.kernel import canonical, faults, feed, scopes
-from workstead.kernel.access import Authority, Caller, Proof
+from workstead.kernel.access import AgentProof, Authority, Caller, Proof
 from workstead.kernel.feed import Wakes
 from workstead.kernel.store import Connection, Store, prepared
 from workstead.kernel.tables import effect, effect_end
@@ -26,6 +26,9 @@ from workstead.kernel.transaction import Tx
 C = TypeVar("C")
 R = TypeVar("R")
 S = TypeVar("S")
+
+_BUSY_S = 0.05
+_PATIENCE_S = 60.0
 
 
 class Ended(StrEnum):
@@ -111,7 +114,7 @@ class Effects:
             return claim(tx, self._authority(tx, proof, scope))
 
         try:
-            await self._commit(scope, job, withdrawable=True, committed=claimed.append)
+            await self._patiently(proof, scope, job, committed=claimed.append)
         except anyio.get_cancelled_exc_class():
             # Cancelled too late to take the claim back: it stands, so its end must stand too.
             if claimed:
@@ -147,7 +150,7 @@ class Effects:
         def write(tx: Tx) -> S:
             return job(tx, self._authority(tx, proof, scope))
 
-        return await self._commit(scope, write, withdrawable=True)
+        return await self._patiently(proof, scope, write)
 
     def holds(self, proof: Proof, scope: str) -> bool:
         """Whether a proof still holds, looked up on the loop; for acts that are no operations."""
@@ -239,6 +242,21 @@ class Effects:
             name=getattr(job, "__qualname__", ""),
         )
         return value
+
+    async def _patiently(
+        self, proof: Proof, scope: str, job: Callable[[Tx], S], *, committed: Callable[[S], None] | None = None
+    ) -> S:
+        """Commit, and for an agent wait while the queue is full: it has nobody who would try again."""
+        until_s = anyio.current_time() + _PATIENCE_S
+        while True:
+            try:
+                return await self._commit(scope, job, withdrawable=True, committed=committed)
+            except errors.Refusal as refusal:
+                # Nothing was queued, so nothing happens twice.
+                patient = isinstance(proof, AgentProof) and anyio.current_time() < until_s
+                if refusal.code != "writes_busy" or not patient:
+                    raise
+            await anyio.sleep(_BUSY_S)
 
 
 async def _within(act: Callable[[], Awaitable[R]], deadline_s: float) -> Outcome[R]:

@@ -23,6 +23,9 @@ class Event(StrEnum):
 
     ACTIVATION_CLOSED = "runs:activation:closed"
     ACTIVATION_OPENED = "runs:activation:opened"
+    BUDGET_CHANGED = "agents:budget:changed"
+    BUDGET_SPENT = "agents:budget:spent"
+    BUDGET_WARNED = "agents:budget:warned"
     CARD_CHANGED = "work:card:changed"
     CARD_COMMENTED = "work:card:commented"
     CARD_CREATED = "work:card:created"

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from anyio.abc import TaskGroup
 
 from workstead.accounts import grants
 from workstead.accounts.grants import Grant
-from workstead.agents import conversations, protection, shown, turns
+from workstead.agents import budgets, conversations, protection, shown, turns
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.models.shape import Role
 from workstead.agents.task import Finish, Prepared, Task, TaskEnd, TaskHost, Verdict
@@ -17,7 +18,7 @@ from workstead.agents.tools.workbench import Activation as Wanted
 from workstead.agents.tools.workbench import Workbench
 from workstead.kernel.access import AgentProof, Caller
 from workstead.kernel.transaction import Tx
-from workstead.runs import acceptance, activations, context, recovery, runs, shortening
+from workstead.runs import acceptance, activations, context, halting, recovery, runs, shortening
 from workstead.runs.acceptance import Position
 from workstead.runs.activations import Activation
 from workstead.runs.context import Transition
@@ -78,8 +79,16 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
         tools=tools,
         schemas=(*(tool.schema for tool in tools.values()), result.schema(visit.node.outcomes)),
         host=_task_host(around, visit, position, proof),
+        purse=budgets.purse(
+            around.project.id,
+            card_id=card.id,
+            agent=spec.name,
+            budgets=around.configuration.budgets,
+            providers=around.configuration.providers,
+        ),
     )
-    transport, means = around.transport_of(one.route), shortening.means(around, one.route)
+    transport = around.transport_of(one.route)
+    means = shortening.means(around.configuration, one.route, transport_of=around.transport_of)
     try:
         return await turns.Turns(one, effects=around.effects, transport=transport, means=means).run()
     finally:
@@ -216,7 +225,9 @@ def _task_host(around: Surroundings, visit: Visit, position: Position, proof: Ag
             proof, around.scope, lambda tx, _caller: acceptance.finish(tx, position, call)
         )
 
-    return TaskHost(gate=around.gate.passed, prepare=prepare, deliver=deliver, finish=finish)
+    return TaskHost(
+        gate=around.gate.passed, prepare=prepare, deliver=deliver, finish=finish, halt=partial(halting.halt, around)
+    )
 
 
 def _card(tx: Tx, activation: Activation) -> Card:

@@ -27,6 +27,7 @@ from workstead.runs.surroundings import Surroundings
 
 _log = structlog.get_logger()
 _POLL_S = 1.0
+_STOPPED = "Stopped. What was interrupted is settled; run again to go on."
 
 
 class _Left(StrEnum):
@@ -67,7 +68,7 @@ class ProjectRun:
         if self._end is not None:
             await self._finish(Ending(self._end.status.value), self._end.result.summary)
         elif self._left is _Left.STOP:
-            await self._finish(Ending.STOPPED, "Stopped. What was interrupted is settled; run again to go on.")
+            await self._finish(Ending.STOPPED, self._around.halt.reason or _STOPPED)
         else:
             await self._finish(Ending.FAILED, self._failure or "The run ended without a result.")
 

@@ -1,7 +1,7 @@
 """Surroundings: what every activation of a run works with, built by hand when the run starts."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 
@@ -50,6 +50,13 @@ class Gate:
                 self.parked -= 1
 
 
+@dataclass(kw_only=True)
+class Halt:
+    """Why the run stops itself, once it does."""
+
+    reason: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """Everything around an activation. transport_of: how a route's provider is asked."""
@@ -64,6 +71,7 @@ class Surroundings:
     redactor: Redactor
     gate: Gate
     transport_of: Callable[[Route], Transport]
+    halt: Halt = field(default_factory=Halt)
 
     @property
     def scope(self) -> str:

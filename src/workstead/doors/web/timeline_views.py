@@ -9,6 +9,17 @@ from workstead.doors.web import views
 SHOWS = (("all", "Everything"), ("people", "Comments"), ("outcomes", "Outcomes"), ("commands", "Commands"))
 
 
+_CHANGES = {
+    "create": "created the card",
+    "child_link": "got a child",
+    "update": "changed",
+    "terminal": "gave the result",
+    "status": "moved it to",
+    "reorder": "ordered the children",
+    "delete": "deleted it",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class EntryView:
     """One entry. mark: its kind. who: empty for the run itself. link: below the card's address. text: Markdown."""
@@ -63,7 +74,8 @@ def _said(one: Mapping[str, Any]) -> str:
             return "said"
         case "change":
             fields = [name.replace("_", " ") for name in one["changed"] if name != "status"]
-            return f"{one['what'].replace('_', ' ')}{': ' if fields else ''}{', '.join(fields)}"
+            said = _CHANGES.get(one["what"], one["what"].replace("_", " "))
+            return f"{said} {', '.join(fields)}".rstrip() if one["what"] == "update" else said
         case "record":
             return f"{one['record']}, version {one['version']}"
         case "started":

@@ -1,7 +1,7 @@
 """The tables of `agents`."""
 
 from alembic import op
-from sqlalchemy import Index, PrimaryKeyConstraint
+from sqlalchemy import Index, PrimaryKeyConstraint, text
 
 from workstead.migrations.start import columns
 
@@ -10,6 +10,8 @@ def upgrade() -> None:
     """Make the tables."""
     _from_conversation()
     _from_exchange_end()
+    _from_budget_hold()
+    _from_process_end()
 
 
 def _from_conversation() -> None:
@@ -41,6 +43,12 @@ def _from_conversation() -> None:
         columns.optional_text("tool"),
         columns.text("content"),
         PrimaryKeyConstraint("conversation_id", "number"),
+        Index(
+            "conversation_refusal",
+            "conversation_id",
+            sqlite_where=text("kind = 'refusal'"),
+            postgresql_where=text("kind = 'refusal'"),
+        ),
     )
     op.create_table(
         "exchange",
@@ -82,6 +90,68 @@ def _from_exchange_end() -> None:
         PrimaryKeyConstraint("exchange_id"),
     )
     op.create_table(
+        "budget",
+        columns.text("project_id"),
+        columns.text("kind"),
+        columns.text("name"),
+        columns.optional_number("tokens"),
+        columns.optional_number("micros"),
+        columns.optional_number("seconds"),
+        columns.text("person"),
+        columns.text("at"),
+        PrimaryKeyConstraint("project_id", "kind", "name"),
+    )
+    op.create_table(
+        "budget_use",
+        columns.text("project_id"),
+        columns.text("kind"),
+        columns.text("name"),
+        columns.number("calls"),
+        columns.number("unknown_calls"),
+        columns.number("tokens"),
+        columns.number("unpriced_tokens"),
+        columns.number("micros"),
+        columns.number("milliseconds"),
+        PrimaryKeyConstraint("project_id", "kind", "name"),
+    )
+
+
+def _from_budget_hold() -> None:
+    op.create_table(
+        "budget_hold",
+        columns.text("exchange_id"),
+        columns.text("project_id"),
+        columns.text("card_id"),
+        columns.text("agent"),
+        columns.text("provider"),
+        columns.text("model"),
+        columns.number("input_tokens"),
+        columns.number("output_tokens"),
+        columns.number("micros"),
+        columns.number("priced"),
+        PrimaryKeyConstraint("exchange_id"),
+        Index("budget_hold_project", "project_id"),
+    )
+    op.create_table(
+        "usage_day",
+        columns.text("project_id"),
+        columns.text("day"),
+        columns.text("card_id"),
+        columns.text("agent"),
+        columns.text("provider"),
+        columns.text("model"),
+        columns.number("calls"),
+        columns.number("unknown_calls"),
+        columns.number("input_tokens"),
+        columns.number("output_tokens"),
+        columns.number("cached_tokens"),
+        columns.number("unknown_tokens"),
+        columns.number("unpriced_tokens"),
+        columns.number("micros"),
+        columns.number("milliseconds"),
+        PrimaryKeyConstraint("project_id", "day", "card_id", "agent", "provider", "model"),
+    )
+    op.create_table(
         "process",
         columns.text("id"),
         columns.text("project_id"),
@@ -96,6 +166,9 @@ def _from_exchange_end() -> None:
         PrimaryKeyConstraint("id"),
         Index("process_card", "project_id", "card_id", "id"),
     )
+
+
+def _from_process_end() -> None:
     op.create_table(
         "process_end",
         columns.text("process_id"),

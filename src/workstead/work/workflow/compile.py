@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from workstead import errors
 from workstead.work import yaml_source
-from workstead.work.workflow import card_types, compaction, graph, participants
+from workstead.work.workflow import budgets, card_types, compaction, graph, participants
 from workstead.work.workflow.prompts import Library, Lookup
 from workstead.work.workflow.reading import At, Problems
 
 FORMAT = 1
 
 _REQUIRED = ("format", "agents", "models", "providers", "card_types")
-_OPTIONAL = ("analyst_agent", "compaction", "oversight", "outside_servers")
+_OPTIONAL = ("analyst_agent", "budgets", "compaction", "oversight", "outside_servers")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,4 +62,5 @@ def _configuration(at: At, problems: Problems, *, digest: str, lookup: Lookup) -
         outside_servers=participants.read_servers(fields.get("outside_servers")),
         variables=tuple(sorted(problems.variables)),
         compaction=shortening,
+        budgets=budgets.read(fields.get("budgets"), agents),
     )

@@ -32,6 +32,7 @@ PROVIDER = _identifier("provider name")
 ROUTE = _identifier("route name")
 SERVER = _identifier("server name")
 
+CURRENCY = Pattern(what="currency", rule="three capital letters, as in `USD`", regex=re.compile(r"[A-Z]{3}"))
 ENV_NAME = Pattern(
     what="name of an environment variable",
     rule="capital letters, digits and `_`, not starting with a digit",

@@ -1,11 +1,12 @@
 """The compiled configuration: what a run reads. Frozen, complete, checked; it knows nothing of YAML."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from workstead.work.workflow.lifecycle import Entry
+from workstead.work.workflow.money import Budgets, Price
 
 # Edges that every node has without being configured.
 EXECUTION_FAILED = "execution:failed"
@@ -139,15 +140,16 @@ class KeyName:
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What a model can take; None where the configuration is silent."""
+    """What a model can take; None where the configuration is silent. reasoning: it gives some that is sent back."""
 
     context_window_tokens: int | None = None
     max_output_tokens: int | None = None
+    reasoning: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """A service that answers model calls. capabilities: of every model in `models`."""
+    """A service that answers model calls. capabilities: of every model in `models`. prices: of those that have one."""
 
     name: str
     kind: ProviderKind
@@ -156,6 +158,7 @@ class Provider:
     base_url: str | None
     key: KeyName | None
     capabilities: Mapping[str, Capabilities]
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -446,6 +449,7 @@ class Configuration:
     outside_servers: Mapping[str, OutsideServer]
     variables: tuple[str, ...]
     compaction: Compaction = Compaction()
+    budgets: Budgets = field(default_factory=Budgets)
 
 
 def pattern_covers(pattern: str, record: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workstead.work.workflow import catalog, grammar, graph
+from workstead.work.workflow import budgets, catalog, grammar, graph
 from workstead.work.workflow.prompts import Library
 from workstead.work.workflow.reading import At
 
@@ -143,7 +143,7 @@ def _tools(at: At | None, session: graph.Session) -> tuple[str, ...]:
 
 
 def _provider(name: str, at: At) -> graph.Provider:
-    optional = ["priority", "base_url", "key", "capabilities", "model_capabilities"]
+    optional = ["priority", "base_url", "key", "capabilities", "model_capabilities", "prices"]
     fields = at.fields(["kind", "models"], optional)
     kind = graph.ProviderKind.PRACTICE
     if "kind" in fields:
@@ -164,6 +164,7 @@ def _provider(name: str, at: At) -> graph.Provider:
         base_url=base_url,
         key=_key(fields.get("key")),
         capabilities=_capabilities(fields, models),
+        prices=budgets.read_prices(fields.get("prices"), models),
     )
 
 
@@ -188,7 +189,7 @@ def _capabilities(fields: Mapping[str, At], models: tuple[str, ...]) -> dict[str
 
 
 def _capability(at: At, shared: graph.Capabilities) -> graph.Capabilities:
-    fields = at.fields([], ["context_window_tokens", "max_output_tokens"])
+    fields = at.fields([], ["context_window_tokens", "max_output_tokens", "reasoning"])
 
     def tokens(key: str, otherwise: int | None) -> int | None:
         return fields[key].integer(minimum=1, maximum=_MAX_TOKENS) if key in fields else otherwise
@@ -196,6 +197,7 @@ def _capability(at: At, shared: graph.Capabilities) -> graph.Capabilities:
     return graph.Capabilities(
         context_window_tokens=tokens("context_window_tokens", shared.context_window_tokens),
         max_output_tokens=tokens("max_output_tokens", shared.max_output_tokens),
+        reasoning=fields["reasoning"].boolean() if "reasoning" in fields else shared.reasoning,
     )
 
 

@@ -200,6 +200,12 @@ class At:
             return minimum
         return float(value)
 
+    def written(self) -> str:
+        """A value exactly as it stands in the source."""
+        if not isinstance(self._node, yaml_source.Scalar):
+            return ""
+        return self._problems.expand(self, self._node.text) if "${" in self._node.text else self._node.text
+
     def boolean(self) -> bool:
         """True or false."""
         value = self._scalar()
