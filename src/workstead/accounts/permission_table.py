@@ -18,7 +18,7 @@ MEANINGS: Mapping[Permission, str] = {
     Permission.CATALOG_READ: "search and read the documentation",
     Permission.INSTANCE_READ: "look at the machine and the data folder",
     Permission.PROJECT_BIND: "make a project of a folder of the machine",
-    Permission.PROJECT_BUDGET: "set what runs may spend",
+    Permission.PROJECT_BUDGET: "say how much a project's work may use",
     Permission.PROJECT_TRUST: "accept what a folder's configuration asks for",
     Permission.PROJECTS_CONTROL: "pause, resume and stop runs",
     Permission.PROJECTS_DELETE: "delete cards for good (needs projects:write too)",
