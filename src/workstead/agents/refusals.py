@@ -32,6 +32,11 @@ class Refusal:
     second: str
 
 
+def blocked(agent: str, row: int) -> str:
+    """Why the card is blocked, and where the marker stands."""
+    return f"{BLOCKED} Row {row} of the conversation of {agent} records it."
+
+
 def retry_row(input_id: str) -> NewRow:
     """The one notice with which a refused request is made once more. input_id: of what was refused."""
     return NewRow(kind=RowKind.REFUSAL_RETRY, role=Role.USER, content={"text": _RETRY, "input_id": input_id})
