@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import door, kernel, models, postgresql, work
+from bench import conversations, door, kernel, models, postgresql, work
 from bench.figures import Figure
 
 # Name -> what measures it; each yields its figures as they are ready.
 BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
+    "conversations": conversations.run,
     "door": door.run,
     "kernel": kernel.run,
     "models": models.run,

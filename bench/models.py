@@ -1,24 +1,29 @@
 """Models: what it costs to serialise and admit a large request, and what our wire adds to a streamed answer."""
 
 import json
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from statistics import median
 
 import anyio
 import httpx2
 from anyio.abc import SocketAttribute, SocketStream
+from structlog.testing import capture_logs
 
+from agents import desk
 from bench.figures import Figure
 from workstead.agents.models import attempt, openai_chat, sizing
 from workstead.agents.models.attempt import Endpoint
-from workstead.agents.models.shape import Call, Message, Request, Role, Situation
+from workstead.agents.models.shape import Answer, Call, Message, Request, Role, Situation
 from workstead.clock import SystemClock
 from workstead.outbound.calls import Limits
 from workstead.outbound.client import Client
 from workstead.work.workflow.graph import Provider, ProviderKind
 
 _TOKENS = 100_000
+_WINDOW = 130_000  # 99 904 tokens of input: a conversation of 100 000 is shortened before its next call
 _EVENTS = 200
 _ROUNDS = 40
 _SITUATION = Situation(agent="a", card_id="project", card_title="t", node="n", entry="BACKLOG", turns=0, children={})
@@ -27,6 +32,7 @@ _SITUATION = Situation(agent="a", card_id="project", card_title="t", node="n", e
 def run() -> Iterator[Figure]:
     """Every figure of models."""
     yield _admission()
+    yield anyio.run(_shortening)
     yield anyio.run(_stream)
 
 
@@ -47,6 +53,38 @@ def _admission() -> Figure:
         other=_timed(lambda: json.dumps(body, ensure_ascii=False).encode()),
         unit="ms",
         beside="json.dumps of the same body",
+    )
+
+
+async def _shortening() -> Figure:
+    """Cut, pack, measure and commit what takes the place of 100 000 tokens, with a summarizer that answers at once."""
+    rounds = 5
+    took: list[float] = []
+    bare: list[float] = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name, desk.opened(Path(name), window_tokens=_WINDOW) as place:
+            place.append(*[desk.said("line of source\n" * 160) for _ in range(_TOKENS * 4 // 2400)])
+            asked_s: list[float] = []
+
+            async def asked(seen: list[float] = asked_s) -> None:
+                seen.append(time.perf_counter())
+
+            model = desk.Model(answers=[Answer(text="Short."), desk.ends()], before=asked)
+            began = time.perf_counter()
+            with capture_logs():
+                await place.turns(model).run()
+            _, answer_s = asked_s
+            took.append(answer_s - began)
+            body = attempt.plan(_endpoint("http://127.0.0.1:1/v1"), model.asked[0]).body
+            began = time.perf_counter()
+            json.dumps(json.loads(body), ensure_ascii=False).encode()
+            bare.append(time.perf_counter() - began)
+    return Figure(
+        what=f"shorten a conversation of {_TOKENS} tokens, with its commits",
+        ours=median(took) * 1000,
+        other=median(bare) * 1000,
+        unit="ms",
+        beside="json.loads and json.dumps of the summary's request",
     )
 
 

@@ -12,7 +12,7 @@ from support import invariants, server
 from workstead import instance
 from workstead.cli import Exit
 
-COVERS_MODULES = ("doors/listening.py", "instance.py")
+COVERS_MODULES = ("doors/listening.py", "instance.py", "machines.py")
 
 
 @pytest.mark.covers("K22")

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 import anyio
 import structlog
 
-from workstead import catalogue, errors, instance, logs, settings
+from workstead import catalogue, errors, instance, logs, machines, settings
 from workstead.accounts import (
     authority,
     first_start,
@@ -37,10 +37,8 @@ from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
-from workstead.doors.http import Front, Guard, Machines
+from workstead.doors.http import Front
 from workstead.doors.listening import PageServer, listen
-from workstead.doors.mcp import door, endpoint, shelf
-from workstead.doors.rest import endpoint as rest
 from workstead.doors.rest import table as rest_table
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
@@ -57,13 +55,15 @@ from workstead.kernel.transaction import Tx
 from workstead.migrations import schema
 from workstead.outbound.client import Client
 from workstead.runs import playing
-from workstead.runs.folder_acts import Means
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import setup
 from workstead.workspace import folders
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Level
+
+Doctor = Callable[[], Mapping[str, Json]]
+"""What is known of the machine and of the data folder, for the operator."""
 
 Service = Callable[[], Coroutine[Any, Any, None]]
 """Something that lives as long as the server, in its task group; its failure ends the server."""
@@ -224,16 +224,17 @@ def _assemble(ground: _Ground) -> App:
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     machine = partial(_doctor, launcher, chosen)
-    control = Control(
-        operations=operations,
-        watch=watch,
+    web, uses = _pages(ground, operations, watch, machine=machine), Uses()
+    parts = machines.Parts(
+        settings=chosen,
+        clock=clock,
         facts=facts,
         redactor=redactor,
-        doctor=machine,
-        procedures=_procedures(operations, safe),
+        operations=operations,
+        effects=effects,
+        launcher=launcher,
+        uses=uses,
     )
-    web = _web(ground, operations, watch, doctor=machine)
-    uses = Uses()
     return App(
         settings=chosen,
         clock=clock,
@@ -245,9 +246,9 @@ def _assemble(ground: _Ground) -> App:
         operations=operations,
         effects=effects,
         launcher=launcher,
-        control=control,
+        control=_control(ground, operations, watch, machine=machine, safe=safe),
         web=web,
-        front=Front(web, _api(ground, operations), _assistants_door(ground, operations, effects, launcher, uses=uses)),
+        front=Front(web, *machines.doors(parts)),
         uses=uses,
         supervisor=supervisor,
         watch=watch,
@@ -262,43 +263,26 @@ def _assemble(ground: _Ground) -> App:
     )
 
 
-def _web(
-    ground: _Ground, operations: Operations, watch: Watch, *, doctor: Callable[[], Mapping[str, Json]]
-) -> routes.Web:
+def _control(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor, safe: Safe) -> Control:
+    return Control(
+        operations=operations,
+        watch=watch,
+        facts=ground.facts,
+        redactor=ground.redactor,
+        doctor=machine,
+        procedures=_procedures(operations, safe),
+    )
+
+
+def _pages(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor) -> routes.Web:
     return routes.Web(
         operations=operations,
         watch=watch,
         facts=ground.facts,
         redactor=ground.redactor,
-        doctor=doctor,
+        doctor=machine,
         addresses=rest_table.described(operations.table),
     )
-
-
-def _assistants_door(
-    ground: _Ground, operations: Operations, effects: Effects, launcher: Launcher, *, uses: Uses
-) -> Machines:
-    behind = door.Behind(
-        operations=operations,
-        effects=effects,
-        redactor=ground.redactor,
-        uses=uses,
-        library=shelf.library(),
-        acts=catalogue.acts_table(Means(effects=effects, launcher=launcher)),
-    )
-    chosen = ground.settings
-    rates = door.Rates(calls=chosen.assistant_calls_per_minute, requests=chosen.address_calls_per_minute)
-    app = Guard(door.build(behind, rates, clock=ground.clock), facts=ground.facts, bearer=True)
-    return Machines(app=app, paths=endpoint.PATHS)
-
-
-def _api(ground: _Ground, operations: Operations) -> Machines:
-    chosen = ground.settings
-    limits = rest.limits(
-        ground.clock, per_address=chosen.address_calls_per_minute, per_credential=chosen.assistant_calls_per_minute
-    )
-    app = rest.Endpoint(operations, facts=ground.facts, redactor=ground.redactor, limits=limits)
-    return Machines(app=Guard(app, facts=ground.facts, bearer=True), prefix=f"{rest_table.PREFIX}/")
 
 
 def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:

@@ -10,7 +10,15 @@ from workstead.kernel.access import Agent, Caller
 from workstead.kernel.acts import AnyAct
 from workstead.kernel.operations import AnyOperation, Door
 from workstead.kernel.transaction import Tx
-from workstead.runs import budget_operations, capture_reads, command_acts, doctor, file_acts, runs
+from workstead.runs import (
+    budget_operations,
+    capture_reads,
+    command_acts,
+    doctor,
+    file_acts,
+    runs,
+    timeline,
+)
 from workstead.runs import operations as run_operations
 from workstead.runs.folder_acts import Means
 from workstead.work import configurations
@@ -29,6 +37,7 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *run_operations.OPERATIONS,
         *budget_operations.OPERATIONS,
         *capture_reads.OPERATIONS,
+        *timeline.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from agents import desk
 from support import models
-from support.model_server import Api, Asked, Reply, Says, Tool, serving
+from support.model_server import Api, Asked, Chooser, Reply, Says, Tool, serving
 from workstead.agents import genesis, protection, task
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.models.shape import Role
@@ -122,7 +122,7 @@ class Gardener:
         return Says(text=f"Turn {self.said}. {'I look at the next rose. ' * 8}", calls=calls)
 
 
-async def walk(place: desk.Desk, gardener: Gardener, api: Api) -> task.TaskEnd:
+async def walk(place: desk.Desk, gardener: Chooser, api: Api) -> task.TaskEnd:
     """Let the gardener work at its step over a real wire."""
     with serving(choose=gardener) as server:
         async with AsyncExitStack() as stack:

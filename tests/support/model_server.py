@@ -24,9 +24,13 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True)
 class Says:
-    """An answer. finish: stop, length or refusal. events: only so many are sent; then what `then` says happens."""
+    """An answer. finish: stop, length or refusal. events: only so many are sent; then what `then` says happens.
+
+    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that.
+    """
 
     text: str = ""
+    thinks: str = ""
     calls: tuple[Tool, ...] = ()
     finish: Literal["length", "refusal", "stop"] = "stop"
     events: int | None = None
@@ -264,6 +268,11 @@ def _responses(reply: Says, model: str) -> Iterator[bytes]:
 
     output: list[object] = []
     yield event("response.created", response=_response("in_progress", model, []))
+    if reply.thinks:
+        thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": f"sealed {reply.thinks}"}
+        output.append(thought)
+        yield event("response.output_item.added", output_index=0, item={**thought, "encrypted_content": None})
+        yield event("response.output_item.done", output_index=0, item=thought)
     if reply.text:
         item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
         yield event("response.output_item.added", output_index=0, item=item)
@@ -318,12 +327,24 @@ def _messages(reply: Says, model: str) -> Iterator[bytes]:
     begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage}
     yield event("message_start", message={**begun, "stop_reason": None, "stop_sequence": None})
     yield event("ping")
+    at = 0
+    if reply.thinks:
+        yield event(
+            "content_block_start", index=at, content_block={"type": "thinking", "thinking": "", "signature": ""}
+        )
+        for piece in _pieces(reply.thinks):
+            yield event("content_block_delta", index=at, delta={"type": "thinking_delta", "thinking": piece})
+        signed = {"type": "signature_delta", "signature": f"signed {reply.thinks}"}
+        yield event("content_block_delta", index=at, delta=signed)
+        yield event("content_block_stop", index=at)
+        at += 1
     if reply.text:
-        yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        yield event("content_block_start", index=at, content_block={"type": "text", "text": ""})
         for piece in _pieces(reply.text):
-            yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
-        yield event("content_block_stop", index=0)
-    for index, tool in enumerate(reply.calls, start=1 if reply.text else 0):
+            yield event("content_block_delta", index=at, delta={"type": "text_delta", "text": piece})
+        yield event("content_block_stop", index=at)
+        at += 1
+    for index, tool in enumerate(reply.calls, start=at):
         block = {"type": "tool_use", "id": tool.id or f"toolu_{index}", "name": tool.name, "input": {}}
         yield event("content_block_start", index=index, content_block=block)
         for piece in _pieces(_arguments(tool)):

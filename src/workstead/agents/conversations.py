@@ -25,6 +25,7 @@ class RowKind(StrEnum):
     CONTEXT = "context"  # what led here: entry, transition, reviewer context
     CORRECTION = "correction"  # why an answer was not accepted
     NOTIFICATION = "notification"
+    PRIVATE = "private"  # reasoning of an answer, which only its provider reads again; no page shows it
     RECOVERED = "recovered"  # says that what came before was interrupted
     REFUSAL = "refusal"  # a provider refused twice; the card was blocked
     REFUSAL_RETRY = "refusal_retry"  # the notice with which a refused request is made once more
@@ -164,6 +165,17 @@ _ANSWERS = prepared(
         conversation_row.c.call_id == bindparam("k_call_id"),
     )
 )
+_REFUSALS = prepared(
+    select(*_COLUMNS, *_ROW_COLUMNS)
+    .select_from(conversation.join(conversation_row, conversation_row.c.conversation_id == conversation.c.id))
+    .where(
+        conversation.c.project_id == bindparam("k_project_id"),
+        conversation_row.c.kind == literal_column("'refusal'"),
+    )
+    .order_by(conversation_row.c.at.desc(), conversation.c.id, conversation_row.c.number.desc())
+    .limit(bindparam("k_limit"))
+    .offset(bindparam("k_offset"))
+)
 _CALLS = prepared(
     select(*_ROW_COLUMNS)
     .where(
@@ -296,6 +308,13 @@ def rows_before(tx: Tx, conversation_id: str, *, before: int, limit: int = 500) 
     """The rows just before one of them, newest first."""
     found = tx.all(_BEFORE, k_id=conversation_id, k_before=before, k_limit=limit, k_offset=0)
     return tuple(_row(row) for row in found)
+
+
+def refusals(tx: Tx, project_id: str, *, offset: int, limit: int) -> tuple[tuple[Conversation, Row], ...]:
+    """The markers of refusals in a project with the conversations they stand in, newest first."""
+    found = tx.all(_REFUSALS, k_project_id=project_id, k_offset=offset, k_limit=limit)
+    split = len(_COLUMNS)
+    return tuple((_conversation(each[:split]), _row(each[split:])) for each in found)
 
 
 def answered(tx: Tx, conversation_id: str, call_id: str) -> bool:

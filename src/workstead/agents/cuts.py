@@ -48,7 +48,8 @@ def _preferred(rows: Sequence[Row], tokens: Sequence[int], ends: Sequence[int], 
     for start, end in reversed(rounds[:-1]):
         held += sum(tokens[start:end])
         if held > tail_tokens:
-            cut = start if snap is Snap.KEEP else end
+            # Kept whole, the very first round would leave nothing to take but everything.
+            cut = start if snap is Snap.KEEP and start else end
             break
         cut = start
     return cut if cut in ends else 0

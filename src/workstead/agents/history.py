@@ -1,12 +1,13 @@
 """History: the rows of a conversation that a model is sent: what its segment begins with, then every row since."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
-from workstead.agents import conversations, genesis, shown
+from workstead.agents import conversations, genesis, reasoning, shown
 from workstead.agents.conversations import Row, RowKind
 from workstead.agents.genesis import Genesis
-from workstead.agents.models.shape import Call, Message, Role
+from workstead.agents.models.shape import Call, Message, Private, Role
 from workstead.agents.shown import Shown
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
@@ -92,6 +93,7 @@ def sent(begins: Genesis | None, rows: Sequence[Row]) -> tuple[Message, ...]:
 def to_messages(rows: Sequence[Row]) -> tuple[Message, ...]:
     """Rows as messages: an answer's text and calls are one, each result follows as its own."""
     made: list[Message] = []
+    thought: tuple[Private, ...] = ()
     for row in rows:
         if row.kind in _UNSENT:
             continue
@@ -104,12 +106,15 @@ def to_messages(rows: Sequence[Row]) -> tuple[Message, ...]:
                     id=cast("str", content["id"]), name=row.tool or "", arguments=cast("str", content["arguments"])
                 )
                 answer = made.pop() if made[-1:] and made[-1].role is Role.ASSISTANT else _SILENT
-                made.append(Message(role=Role.ASSISTANT, text=answer.text, calls=(*answer.calls, call)))
+                made.append(replace(answer, calls=(*answer.calls, call)))
             case RowKind.TOOL_RESULT:
                 text = canonical.text(content["result"])
                 made.append(Message(role=Role.TOOL, text=text, call_id=cast("str", content["id"])))
+            case RowKind.PRIVATE:
+                thought = reasoning.of_row(row)
             case _:
-                made.append(Message(role=row.role, text=cast("str", content["text"])))
+                made.append(Message(role=row.role, text=cast("str", content["text"]), private=thought))
+                thought = ()
     return tuple(made)
 
 

@@ -14,6 +14,7 @@ MAX_TOKENS = 2000
 TARGET_BYTES = 12_000
 CORRECTIVE_TARGET_BYTES = 6000
 
+_UNTOLD = frozenset({RowKind.PRIVATE, RowKind.SEGMENT, RowKind.SHOWN})
 _INSTRUCTIONS = """\
 You replace the oldest part of an agent's working conversation by a summary. The agent goes on working with your \
 summary in the place of those rows, so write what it needs in order to go on correctly, and nothing else.
@@ -92,7 +93,7 @@ def sources(rows: Sequence[Row], *, without: frozenset[int], released: Sequence[
     return old + tuple(
         Source(label=_label(row), text=_text(row))
         for row in rows
-        if row.number not in without and row.kind not in {RowKind.SEGMENT, RowKind.SHOWN} and _text(row)
+        if row.number not in without and row.kind not in _UNTOLD and _text(row)
     )
 
 

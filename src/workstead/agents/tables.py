@@ -1,6 +1,6 @@
 """Tables of agents: conversations, exchanges with models and what they used, budgets, processes."""
 
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, text
 
 from workstead.kernel.tables import METADATA, TEXT
 
@@ -34,6 +34,13 @@ conversation_row = Table(
     Column("tool", TEXT),
     Column("content", TEXT, nullable=False),  # canonical JSON
     PrimaryKeyConstraint("conversation_id", "number"),
+    # The few rows that are looked for over all conversations of a project.
+    Index(
+        "conversation_refusal",
+        "conversation_id",
+        sqlite_where=text("kind = 'refusal'"),
+        postgresql_where=text("kind = 'refusal'"),
+    ),
 )
 
 exchange = Table(

@@ -18,6 +18,7 @@ from workstead.agents import (
     exchanges,
     history,
     protection,
+    reasoning,
     refusals,
     shortening,
     shown,
@@ -302,7 +303,8 @@ class Turns:
                 _Placed(row_id=f"{claimed.input_id}:{index}", call=call) for index, call in enumerate(answer.calls)
             ),
         )
-        conversations.append(tx, one.conversation, _answer_rows(said), activation_id=one.activation_id)
+        rows = [reasoning.new_row(answer.private, input_id=said.input_id)] if answer.private else []
+        conversations.append(tx, one.conversation, [*rows, *_answer_rows(said)], activation_id=one.activation_id)
         return said
 
     def _refused(self, tx: Tx, claimed: _Claimed, candidate: Candidate, *, after: _Refused | None) -> _Refused:

@@ -10,6 +10,7 @@ import uvicorn
 
 from workstead import errors
 from workstead.doors.http import Front
+from workstead.doors.patience import Patient, make_room
 
 _GRACE_S = 3
 
@@ -21,7 +22,7 @@ class PageServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 front,
-                http="httptools",
+                http=Patient,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -40,6 +41,7 @@ class PageServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
+        make_room()
         await super().startup(sockets=sockets)
         self.up.set()
 

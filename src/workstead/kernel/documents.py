@@ -115,6 +115,15 @@ _VERSIONS = prepared(
 )
 
 
+_NEWEST = prepared(
+    select(*_FACTS)
+    .where(version.c.document == bindparam("k_document"), version.c.at <= bindparam("k_until"))
+    .order_by(version.c.number.desc())
+    .limit(bindparam("k_limit"))
+    .offset(bindparam("k_offset"))
+)
+
+
 def current(tx: Tx, document: str) -> Head | None:
     """The document's head, or None."""
     row = tx.one(_HEAD, k_document=document)
@@ -186,6 +195,11 @@ def listed(tx: Tx, document: str, *, after: int = 0, limit: int = 200) -> tuple[
     """Versions in order of their numbers, after one of them."""
     rows = tx.all(_VERSIONS, k_document=document, k_after=after, k_limit=limit, k_offset=0)
     return tuple(_facts(row) for row in rows)
+
+
+def newest(tx: Tx, document: str, *, until: str, limit: int) -> tuple[VersionFacts, ...]:
+    """Versions up to a moment, newest first."""
+    return tuple(_facts(row) for row in tx.all(_NEWEST, k_document=document, k_until=until, k_limit=limit, k_offset=0))
 
 
 def _move(tx: Tx, was: Head, *, version_number: int | None) -> Head:

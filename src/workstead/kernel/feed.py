@@ -27,6 +27,7 @@ class Event(StrEnum):
     BUDGET_SPENT = "agents:budget:spent"
     BUDGET_WARNED = "agents:budget:warned"
     CARD_CHANGED = "work:card:changed"
+    CARD_COMMENTED = "work:card:commented"
     CARD_CREATED = "work:card:created"
     CONFIGURATION_TRUSTED = "work:configuration:trusted"
     CONVERSATION_GREW = "agents:conversation:grew"

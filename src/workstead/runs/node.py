@@ -87,7 +87,8 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
             providers=around.configuration.providers,
         ),
     )
-    transport, means = around.transport_of(one.route), shortening.means(around, one.route)
+    transport = around.transport_of(one.route)
+    means = shortening.means(around.configuration, one.route, transport_of=around.transport_of)
     try:
         return await turns.Turns(one, effects=around.effects, transport=transport, means=means).run()
     finally:

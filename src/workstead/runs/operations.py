@@ -9,13 +9,13 @@ from pydantic import Field, JsonValue
 from workstead import errors
 from workstead.accounts import projects
 from workstead.accounts.projects import Project
-from workstead.agents import conversations, process_rows
-from workstead.agents.conversations import Row
+from workstead.agents import conversations, process_rows, reasoning
+from workstead.agents.conversations import Row, RowKind
 from workstead.kernel import evidence
 from workstead.kernel.access import Assistant, Caller, Permission, Person
 from workstead.kernel.operations import AnyOperation, Door, Effect, Operation
 from workstead.kernel.transaction import Tx
-from workstead.runs import activations, runs
+from workstead.runs import activations, refusal_history, runs
 from workstead.runs.activations import Visit
 from workstead.runs.runs import Ending, Run, State, Wanted
 from workstead.work import cards, configurations
@@ -395,7 +395,7 @@ def _row(row: Row) -> RowView:
         activation_id=row.activation_id,
         call_id=row.call_id,
         tool=row.tool,
-        content=row.content,
+        content=reasoning.hidden(row) if row.kind is RowKind.PRIVATE else row.content,
     )
 
 
@@ -428,5 +428,6 @@ OPERATIONS: tuple[AnyOperation, ...] = (
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=card_processes, lock=lock),
     Operation(name="list_evidence", summary="What was decided and seen.", input=ListEvidence, output=EvidenceList,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=list_evidence, lock=lock),
+    *refusal_history.OPERATIONS,
 )
 # fmt: on

@@ -1,18 +1,18 @@
 """What a run's conversations are shortened with: the room of an agent's route, and who writes summaries."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from workstead.agents import summaries
 from workstead.agents.models import capacity
+from workstead.agents.models.shape import Transport
 from workstead.agents.shortening import Means
 from workstead.agents.summarizer import Route as Summaries
-from workstead.runs.surroundings import Surroundings
 from workstead.work.workflow.graph import Configuration, Route
 
 
-def means(around: Surroundings, route: Route) -> Means:
+def means(configuration: Configuration, route: Route, *, transport_of: Callable[[Route], Transport]) -> Means:
     """For an agent that is answered on this route."""
-    configuration = around.configuration
     writers = _writers(configuration, route)
     room = capacity.room(writers, configuration.providers, configuration.compaction)
     return Means(
@@ -21,7 +21,7 @@ def means(around: Surroundings, route: Route) -> Means:
             room=room,
             candidates=writers.candidates,
             max_tokens=writers.max_tokens,
-            transport=lambda: around.transport_of(writers),
+            transport=lambda: transport_of(writers),
         ),
     )
 

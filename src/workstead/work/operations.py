@@ -11,6 +11,7 @@ from workstead.work import (
     card_history,
     card_operations,
     card_reads,
+    comments,
     project_operations,
     record_operations,
     record_reads,
@@ -43,6 +44,7 @@ def operations(
         *record_operations.operations(setting),
         *card_reads.operations(setting),
         *card_history.OPERATIONS,
+        *comments.OPERATIONS,
         *record_reads.OPERATIONS,
         *workflow_reads.operations(setting),
     )

@@ -54,6 +54,19 @@ notification = Table(
     Index("notification_card", "project_id", "card_id", "removed_at"),
 )
 
+comment = Table(
+    "comment",
+    METADATA,
+    Column("id", TEXT, primary_key=True),
+    Column("project_id", TEXT, nullable=False),
+    Column("card_id", TEXT, nullable=False),
+    Column("at", TEXT, nullable=False),
+    Column("author_kind", TEXT, nullable=False),
+    Column("author_name", TEXT, nullable=False),
+    Column("text", TEXT, nullable=False),  # Markdown, as it was written
+    Index("comment_card", "project_id", "card_id", "at"),
+)
+
 configuration = Table(
     "configuration",
     METADATA,

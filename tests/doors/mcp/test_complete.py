@@ -7,20 +7,20 @@ from workstead.kernel.access import PERSON_ONLY
 from workstead.kernel.operations import Door
 
 REASONS = {
+    "create_api_token": "a credential that could make credentials could give itself what it lacks",
     "create_assistant": "a credential that could make credentials could give itself what it lacks",
     "create_project": "binding a folder of the machine is a right of the operator (S1)",
     "delete_secret": "stored secrets belong to whoever runs the instance",
     "get_me": "it tells a person's page who signed in; `doctor` tells a credential what it is",
+    "list_api_tokens": "what others may do is shown to the person who allowed it",
     "list_assistants": "what others may do is shown to the person who allowed it",
     "list_secrets": "stored secrets belong to whoever runs the instance",
     "make_sign_in_link": "it is printed on the operator's terminal only",
+    "revoke_api_token": "a credential ends by its owner's hand",
     "revoke_assistant": "a credential ends by its owner's hand",
     "set_secret": "stored secrets belong to whoever runs the instance",
     "sign_in": "it makes a browser's cookie out of a one-time link",
     "sign_out": "it ends a browser's cookie",
-    "create_api_token": "a personal token is its person's; no credential makes another",
-    "list_api_tokens": "a personal token is its person's; no credential looks at another",
-    "revoke_api_token": "a credential ends by its owner's hand",
     "trust_configuration": "only a person accepts what a folder asks for (S2)",
 }
 """Operation -> why no assistant has it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from workstead.agents.models import fields, pairing
+from workstead.agents.models import fields, pairing, wire
 from workstead.agents.models.events import (
     Alive,
     CallPart,
@@ -11,11 +11,12 @@ from workstead.agents.models.events import (
     Errored,
     MalformedAnswerError,
     ModelEvent,
+    Reasoned,
     Refused,
     Stopped,
     Text,
 )
-from workstead.agents.models.shape import Finish, Message, Request, Role, Usage
+from workstead.agents.models.shape import Call, Finish, Message, Private, Request, Role, Usage
 from workstead.agents.models.sse import Event
 from workstead.agents.models.wire import Wire
 from workstead.kernel.canonical import Json
@@ -60,6 +61,9 @@ def body(request: Request, model: str, _base_url: str) -> Mapping[str, Json]:
 class _Reader:
     """One stream; complete with `message_stop` after a stop reason."""
 
+    def __init__(self) -> None:
+        self._thinking: dict[str, dict[str, str]] = {}
+
     def __call__(self, event: Event) -> Iterator[ModelEvent]:
         """The events in one."""
         data = fields.parsed(event.data)
@@ -67,9 +71,11 @@ class _Reader:
             case "message_start":
                 yield Counted(usage=_usage(fields.sub(fields.sub(data, "message"), "usage")))
             case "content_block_start":
-                yield from _begun(data)
+                yield from self._begun(data)
             case "content_block_delta":
-                yield from _grown(data)
+                yield from self._grown(data)
+            case "content_block_stop":
+                yield from self._thought(data)
             case "message_delta":
                 yield Counted(usage=_usage(fields.sub(data, "usage")))
                 yield from _stopped(fields.text(fields.sub(data, "delta"), "stop_reason"))
@@ -80,25 +86,47 @@ class _Reader:
             case _:
                 yield Alive()
 
+    def _begun(self, data: dict[str, Json]) -> Iterator[ModelEvent]:
+        block = fields.sub(data, "content_block")
+        match block.get("type"):
+            case "tool_use":
+                yield CallPart(key=_index(data), id=fields.text(block, "id"), name=fields.text(block, "name"))
+            case "thinking":
+                self._thinking[_index(data)] = {
+                    "thinking": fields.text(block, "thinking") or "",
+                    "signature": fields.text(block, "signature") or "",
+                }
+                yield Text()
+            case "redacted_thinking":
+                yield Reasoned(item={"type": "redacted_thinking", "data": fields.text(block, "data") or ""})
+            case _:
+                yield Text(text=fields.text(block, "text") or "")
 
-def _begun(data: dict[str, Json]) -> Iterator[ModelEvent]:
-    block = fields.sub(data, "content_block")
-    if block.get("type") == "tool_use":
-        yield CallPart(key=_index(data), id=fields.text(block, "id"), name=fields.text(block, "name"))
-    else:
-        yield Text(text=fields.text(block, "text") or "")
+    def _grown(self, data: dict[str, Json]) -> Iterator[ModelEvent]:
+        delta = fields.sub(data, "delta")
+        thought = self._thinking.get(_index(data), {})
+        match delta.get("type"):
+            case "text_delta":
+                yield Text(text=fields.piece(delta, "text"))
+            case "input_json_delta":
+                yield CallPart(key=_index(data), arguments=fields.piece(delta, "partial_json"))
+            case "thinking_delta":
+                thought["thinking"] = thought.get("thinking", "") + fields.piece(delta, "thinking")
+                yield Text()
+            case "signature_delta":
+                thought["signature"] = thought.get("signature", "") + fields.piece(delta, "signature")
+                yield Text()
+            case _:
+                # Citations and whatever is new: progress without text.
+                yield Text()
 
-
-def _grown(data: dict[str, Json]) -> Iterator[ModelEvent]:
-    delta = fields.sub(data, "delta")
-    match delta.get("type"):
-        case "text_delta":
-            yield Text(text=fields.piece(delta, "text"))
-        case "input_json_delta":
-            yield CallPart(key=_index(data), arguments=fields.piece(delta, "partial_json"))
-        case _:
-            # Thinking, its signature, citations: progress without text.
-            yield Text()
+    def _thought(self, data: dict[str, Json]) -> Iterator[ModelEvent]:
+        thought = self._thinking.pop(_index(data), None)
+        # Without its signature a thought is refused when it comes back.
+        if thought is not None and thought["signature"]:
+            yield Reasoned(item={"type": "thinking", **thought})
+        else:
+            yield Alive()
 
 
 def _stopped(reason: str | None) -> Iterator[ModelEvent]:
@@ -133,12 +161,15 @@ def _blocks(message: Message) -> Iterator[Json]:
     if message.role is Role.TOOL:
         yield {"type": "tool_result", "tool_use_id": message.call_id, "content": message.text}
         return
-    if message.text.strip():
-        # A text of the model that ends in white space is refused at the end of a request.
-        text = message.text.rstrip() if message.role is Role.ASSISTANT else message.text
-        yield {"type": "text", "text": text}
-    for call in message.calls:
-        yield {"type": "tool_use", "id": call.id, "name": call.name, "input": pairing.arguments(call)}
+    for part in wire.interleaved(message):
+        match part:
+            case Private(item=item):
+                yield dict(item)
+            case Call() as call:
+                yield {"type": "tool_use", "id": call.id, "name": call.name, "input": pairing.arguments(call)}
+            case str() as text:
+                # A text of the model that ends in white space is refused at the end of a request.
+                yield {"type": "text", "text": text.rstrip() if message.role is Role.ASSISTANT else text}
 
 
 def _usage(usage: Json) -> Usage:
@@ -153,4 +184,4 @@ def _usage(usage: Json) -> Usage:
     )
 
 
-WIRE = Wire(path="/messages", version="/v1", headers=headers, body=body, reader=_Reader)
+WIRE = Wire(path="/messages", version="/v1", headers=headers, body=body, reader=_Reader, by_model=True)

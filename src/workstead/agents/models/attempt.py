@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workstead.agents.models import failures, sse
 from workstead.agents.models.events import Alive, Fold, MalformedAnswerError
@@ -60,6 +60,14 @@ class Endpoint:
         return self.provider.capabilities.get(self.model, Capabilities())
 
     @property
+    def producer(self) -> str:
+        """Who reads its reasoning again: the provider of this name with this key, and where it must be, this model."""
+        key = self.provider.key
+        name = f"{key.source}:{key.name}" if key is not None else None
+        model = self.model if self.wire.by_model else None
+        return canonical.digest(["producer", self.provider.kind.value, self.provider.name, name, model])
+
+    @property
     def identity(self) -> tuple[str, ...]:
         """What is really asked, whatever a project calls it."""
         key = self.provider.key
@@ -77,9 +85,12 @@ class Plan:
 
 
 def plan(endpoint: Endpoint, request: Request) -> Plan:
-    """Serialise the request for one candidate."""
+    """Serialise the request for one candidate; of others' reasoning nothing goes in."""
     base_url = endpoint.provider.base_url or ""
-    body = canonical.dump(endpoint.wire.body(request, endpoint.model, base_url))
+    whole = endpoint.wire.body(_own(request, endpoint.producer), endpoint.model, base_url)
+    if endpoint.capabilities.reasoning:
+        whole = {**whole, **endpoint.wire.reasoning}
+    body = canonical.dump(whole)
     return Plan(endpoint=endpoint, body=body, digest=hashlib.sha256(body).hexdigest())
 
 
@@ -100,11 +111,24 @@ async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clo
     receiver = _Receiver(one.endpoint.wire)
     try:
         await client.post(call, receiver)
-        return receiver.answer(clock)
+        answer = receiver.answer(clock)
     except OutboundError as error:
         raise FailedAttempt(_KINDS[error.kind], error.message) from None
     except (BrokenStreamError, MalformedAnswerError) as error:
         raise FailedAttempt(FailureClass.MALFORMED, str(error)) from None
+    made_by = one.endpoint.producer
+    return replace(answer, private=tuple(replace(each, producer=made_by) for each in answer.private))
+
+
+def _own(request: Request, producer: str) -> Request:
+    """The request with the reasoning of this producer only."""
+    if not any(message.private for message in request.messages):
+        return request
+    messages = tuple(
+        replace(message, private=tuple(each for each in message.private if each.producer == producer))
+        for message in request.messages
+    )
+    return replace(request, messages=messages)
 
 
 class _Receiver:

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import floor
 
-from workstead.agents.models import openai_chat, sizing
+from workstead.agents.models import attempt, openai_chat, sizing
 from workstead.agents.models.attempt import Endpoint
 from workstead.agents.models.shape import Request
 from workstead.agents.models.transports import WIRES
-from workstead.kernel import canonical
 from workstead.work.workflow.graph import Candidate, Capabilities, Compaction, Provider, Route
 
 ASSUMED_WINDOW_TOKENS = 125_000
@@ -38,9 +37,7 @@ class Room:
 
     def tokens_of(self, request: Request) -> int:
         """What a request is taken for, by its exact bytes as that candidate's wire writes them."""
-        base_url = self.endpoint.provider.base_url or ""
-        body = canonical.dump(self.endpoint.wire.body(request, self.endpoint.model, base_url))
-        return sizing.estimate_tokens(len(body))
+        return sizing.estimate_tokens(len(attempt.plan(self.endpoint, request).body))
 
     def at_most(self, tokens: int) -> "Room":
         """The room when a provider has refused a request of this size, whatever its window was thought to be."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from workstead.agents.models.shape import Answer, Call, Finish, Usage
+from workstead.agents.models.shape import Answer, Call, Finish, Private, Usage
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 
@@ -46,6 +46,13 @@ class TextWhole:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reasoned:
+    """A whole part of the answer that only its provider reads again, as the provider wants it back."""
+
+    item: dict[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Counted:
     """Tokens, as far as this event says them."""
 
@@ -81,7 +88,7 @@ class Done:
     """The end mark."""
 
 
-ModelEvent = Alive | CallPart | CallWhole | Counted | Done | Errored | Refused | Stopped | Text | TextWhole
+ModelEvent = Alive | CallPart | CallWhole | Counted | Done | Errored | Reasoned | Refused | Stopped | Text | TextWhole
 
 
 @dataclass(kw_only=True)
@@ -100,6 +107,7 @@ class Fold:
         self.error: Json = None
         self._text: list[str] = []
         self._calls: dict[str, _OpenCall] = {}
+        self._private: list[Private] = []
         self._usage = Usage()
         self._finish: Finish | None = None
 
@@ -117,6 +125,8 @@ class Fold:
                 self._text = [text]
             case CallPart() | CallWhole():
                 self._call(event)
+            case Reasoned(item=item):
+                self._private.append(Private(producer="", before=len(self._calls), item=item))
             case Counted(usage=usage):
                 self._usage = _merged(self._usage, usage)
             case Stopped(finish=finish):
@@ -144,7 +154,8 @@ class Fold:
         if len({call.id for call in calls}) < len(calls):
             raise MalformedAnswerError("Two calls of one answer have the same id.")
         finish = self._finish if self._finish is Finish.LENGTH else Finish.CALLS if calls else Finish.STOP
-        return Answer(text="".join(self._text), calls=calls, finish=finish, usage=self._usage)
+        private = tuple(self._private) if self._finish is not Finish.LENGTH else ()
+        return Answer(text="".join(self._text), calls=calls, finish=finish, usage=self._usage, private=private)
 
     def _call(self, event: CallPart | CallWhole) -> None:
         call = self._calls.setdefault(event.key, _OpenCall())

@@ -12,12 +12,13 @@ from workstead.agents.models.events import (
     Errored,
     MalformedAnswerError,
     ModelEvent,
+    Reasoned,
     Refused,
     Stopped,
     Text,
     TextWhole,
 )
-from workstead.agents.models.shape import Finish, Message, Request, Role, Usage
+from workstead.agents.models.shape import Call, Finish, Message, Private, Request, Role, Usage
 from workstead.agents.models.sse import Event
 from workstead.agents.models.wire import Wire
 from workstead.kernel import canonical
@@ -61,6 +62,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._finished: set[str] = set()
+        self._thought: set[str | None] = set()
 
     def __call__(self, event: Event) -> Iterator[ModelEvent]:
         """The events in one."""
@@ -95,6 +97,11 @@ class _Reader:
             said = [fields.text(part, "text") or fields.text(part, "refusal") or "" for part in parts]
             self._finished.add("message")
             yield TextWhole(text="".join(said))
+        elif item.get("type") == "reasoning":
+            # What is not encrypted was kept at the provider only, and nothing is stored there.
+            if isinstance(item.get("encrypted_content"), str) and fields.text(item, "id") not in self._thought:
+                self._thought.add(fields.text(item, "id"))
+                yield Reasoned(item=item)
         elif item.get("type") == "function_call":
             self._finished.add(_key(item))
             yield CallWhole(
@@ -127,20 +134,24 @@ def _items(message: Message) -> Iterator[dict[str, Json]]:
     if message.role is Role.TOOL:
         yield {"type": "function_call_output", "call_id": message.call_id, "output": message.text}
         return
-    if message.text.strip():
-        kind = "output_text" if message.role is Role.ASSISTANT else "input_text"
-        yield {
-            "type": "message",
-            "role": message.role.value,
-            "content": [{"type": kind, "text": message.text}],
-        }
-    for call in message.calls:
-        yield {
-            "type": "function_call",
-            "call_id": call.id,
-            "name": call.name,
-            "arguments": canonical.text(pairing.arguments(call)),
-        }
+    for part in wire.interleaved(message):
+        match part:
+            case Private(item=item):
+                yield dict(item)
+            case Call() as call:
+                yield {
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": canonical.text(pairing.arguments(call)),
+                }
+            case str() as text:
+                kind = "output_text" if message.role is Role.ASSISTANT else "input_text"
+                yield {
+                    "type": "message",
+                    "role": message.role.value,
+                    "content": [{"type": kind, "text": text}],
+                }
 
 
 def _key(item: dict[str, Json]) -> str:
@@ -162,4 +173,10 @@ def _usage(usage: Json) -> Usage:
     )
 
 
-WIRE = Wire(path="/responses", headers=wire.bearer, body=body, reader=_Reader)
+WIRE = Wire(
+    path="/responses",
+    headers=wire.bearer,
+    body=body,
+    reader=_Reader,
+    reasoning={"include": ["reasoning.encrypted_content"]},
+)

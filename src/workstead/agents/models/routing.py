@@ -4,7 +4,7 @@ Every wait can be cancelled, and none of them holds anything but this call. The 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import structlog
@@ -149,9 +149,7 @@ class _Call:
             self._failed(one, failed)
             return None
         self._means.availability.heal(endpoint.identity)
-        return Answer(
-            text=answer.text, calls=answer.calls, finish=answer.finish, usage=answer.usage, sent=self._sent(one)
-        )
+        return replace(answer, sent=self._sent(one))
 
     def _failed(self, one: _Try, failed: FailedAttempt) -> None:
         endpoint = one.plan.endpoint

@@ -42,13 +42,26 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Private:
+    """A part of an answer that only its producer reads again: reasoning, signed or encrypted.
+
+    producer: who made it, as a digest; nobody else is sent it. before: how many calls of the answer stand before it.
+    """
+
+    producer: str
+    before: int
+    item: Mapping[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message. calls: of an assistant's message. call_id: which call a tool's message answers."""
+    """One message. calls, private: of an assistant's message. call_id: which call a tool's message answers."""
 
     role: Role
     text: str
     calls: tuple[Call, ...] = ()
     call_id: str | None = None
+    private: tuple[Private, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +141,7 @@ class Answer:
 
     text: str
     calls: tuple[Call, ...] = ()
+    private: tuple[Private, ...] = ()
     finish: Finish = Finish.STOP
     usage: Usage = field(default_factory=Usage)
     sent: Sent | None = None

@@ -37,7 +37,10 @@ def estimate_tokens(size_bytes: int) -> int:
 def text_bytes(request: Request) -> int:
     """About how large a request is, without writing it for any wire."""
     texts = _bytes(request.instructions) + sum(
-        _bytes(message.text) + sum(_bytes(call.arguments) for call in message.calls) for message in request.messages
+        _bytes(message.text)
+        + sum(_bytes(call.arguments) for call in message.calls)
+        + sum(len(canonical.dump(dict(one.item))) for one in message.private)
+        for message in request.messages
     )
     return texts + sum(len(canonical.dump(dict(each.parameters))) for each in request.tools)
 

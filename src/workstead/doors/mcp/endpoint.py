@@ -158,7 +158,7 @@ class Endpoint:
             return _error(ProtocolError(code=INVALID_REQUEST, message=message), request_id=call.id, status=413)
         if waiting.cancelled_caught:
             wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
-            return _error(wrong, request_id=call.id, status=408)
+            return _error(wrong, request_id=call.id, status=408, headers={"connection": "close"})
         if body is None:
             return None
         try:

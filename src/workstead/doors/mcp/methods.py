@@ -117,6 +117,9 @@ class Methods:
         if method is None:
             named = request.message.method[:100]
             raise ProtocolError(code=METHOD_NOT_FOUND, message=f"There is no method {named!r} in {request.revision}.")
+        if request.message.method.endswith("/list") and request.message.params.get("cursor") is not None:
+            # facts/mcp.md 6, line 14: a list that goes on for ever would begin with a cursor that is taken.
+            raise ProtocolError(code=INVALID_PARAMS, message="Every list here has one page; there is no such cursor.")
         if method != self._call:
             self._noted(request, request.message.method, OK)
         found = await method(request)

@@ -9,6 +9,7 @@ from workstead.doors.web import views
 from workstead.doors.web.place import Place
 from workstead.doors.web.rendering import View
 from workstead.doors.web.side_by_side import Block, paired
+from workstead.doors.web.timeline_views import TimelineView
 from workstead.doors.web.views import CardNode
 
 _FACTS = ("type", "priority", "urgency", "error", "completed_at", "updated_at", "revision")
@@ -90,6 +91,8 @@ class CardView(View):
     conversations: tuple[ConversationLine, ...]
     commands: int
     failed: int
+    timeline: TimelineView
+    shows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The tables of `agents`."""
 
 from alembic import op
-from sqlalchemy import Index, PrimaryKeyConstraint
+from sqlalchemy import Index, PrimaryKeyConstraint, text
 
 from workstead.migrations.start import columns
 
@@ -43,6 +43,12 @@ def _from_conversation() -> None:
         columns.optional_text("tool"),
         columns.text("content"),
         PrimaryKeyConstraint("conversation_id", "number"),
+        Index(
+            "conversation_refusal",
+            "conversation_id",
+            sqlite_where=text("kind = 'refusal'"),
+            postgresql_where=text("kind = 'refusal'"),
+        ),
     )
     op.create_table(
         "exchange",

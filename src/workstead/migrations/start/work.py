@@ -9,7 +9,7 @@ from workstead.migrations.start import columns
 def upgrade() -> None:
     """Make the tables."""
     _from_card()
-    _from_configuration()
+    _from_comment()
 
 
 def _from_card() -> None:
@@ -60,7 +60,19 @@ def _from_card() -> None:
     )
 
 
-def _from_configuration() -> None:
+def _from_comment() -> None:
+    op.create_table(
+        "comment",
+        columns.text("id"),
+        columns.text("project_id"),
+        columns.text("card_id"),
+        columns.text("at"),
+        columns.text("author_kind"),
+        columns.text("author_name"),
+        columns.text("text"),
+        PrimaryKeyConstraint("id"),
+        Index("comment_card", "project_id", "card_id", "at"),
+    )
     op.create_table(
         "configuration",
         columns.text("digest"),

@@ -26,7 +26,7 @@ def read(at: At | None, providers: Mapping[str, graph.Provider]) -> graph.Compac
         fields["enabled"].fail("Conversations are always shortened when they must be; remove this line.")
     trigger = _fraction(fields.get("trigger_fraction"), usual.trigger)
     tail = fields["tail_fraction"].number(minimum=0, maximum=1) if "tail_fraction" in fields else usual.tail
-    if tail > trigger:
+    if tail > trigger > _LEAST:
         fields.get("tail_fraction", at).fail("`tail_fraction` is at most `trigger_fraction`.")
     return graph.Compaction(
         used=_fraction(fields.get("context_utilization_fraction"), usual.used),

@@ -140,10 +140,11 @@ class KeyName:
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What a model can take; None where the configuration is silent."""
+    """What a model can take; None where the configuration is silent. reasoning: it gives some that is sent back."""
 
     context_window_tokens: int | None = None
     max_output_tokens: int | None = None
+    reasoning: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -189,7 +189,7 @@ def _capabilities(fields: Mapping[str, At], models: tuple[str, ...]) -> dict[str
 
 
 def _capability(at: At, shared: graph.Capabilities) -> graph.Capabilities:
-    fields = at.fields([], ["context_window_tokens", "max_output_tokens"])
+    fields = at.fields([], ["context_window_tokens", "max_output_tokens", "reasoning"])
 
     def tokens(key: str, otherwise: int | None) -> int | None:
         return fields[key].integer(minimum=1, maximum=_MAX_TOKENS) if key in fields else otherwise
@@ -197,6 +197,7 @@ def _capability(at: At, shared: graph.Capabilities) -> graph.Capabilities:
     return graph.Capabilities(
         context_window_tokens=tokens("context_window_tokens", shared.context_window_tokens),
         max_output_tokens=tokens("max_output_tokens", shared.max_output_tokens),
+        reasoning=fields["reasoning"].boolean() if "reasoning" in fields else shared.reasoning,
     )
 
 

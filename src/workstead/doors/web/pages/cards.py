@@ -5,15 +5,23 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workstead.doors.web import card_views, place, queries, side_by_side, views
+from workstead import errors
+from workstead.doors import http
+from workstead.doors.web import card_views, place, queries, side_by_side, timelines, views
 from workstead.doors.web.card_views import CardView, ConversationLine, DifferenceView, HistoryView, RecordPageView
 from workstead.doors.web.desk import Desk
+from workstead.doors.web.timeline_views import SHOWS
 
 _CURRENT = "current"
 
 
 async def show(desk: Desk, request: Request) -> Response:
     """One card: what is asked, what is true, what was done, and what it belongs to."""
+    return await cockpit(desk, request)
+
+
+async def cockpit(desk: Desk, request: Request, *, draft: str = "", refused: errors.Refusal | None = None) -> Response:
+    """The same; draft and refused: of a comment that could not be written."""
     where, card, of = await place.of_card(desk, request)
     commands = (await desk.run(request, "list_processes", of))["processes"]
     view = CardView(
@@ -30,8 +38,10 @@ async def show(desk: Desk, request: Request) -> Response:
         conversations=await _speakers(desk, request, of),
         commands=len(commands),
         failed=sum(1 for one in commands if one["end"] and one["end"]["code"] != 0),
+        timeline=await timelines.read(desk, request, of, draft=draft, refused=refused.message if refused else None),
+        shows=SHOWS,
     )
-    return desk.renderer.page(view)
+    return desk.renderer.page(view, status=http.status_of(refused) if refused else 200)
 
 
 async def history(desk: Desk, request: Request) -> Response:

@@ -1,5 +1,6 @@
-// Live regions: <body data-topic="projects/x"> follows a topic; <section id="tree" data-region> is fetched again from
-// this page's own address after a hint and swapped by id. Hints carry no content, and losing one costs nothing:
+// Live regions: <body data-topic="projects/x"> follows a project; <section id="tree" data-region data-topics="cards/*">
+// is fetched again from this page's own address after a hint about one of its topics, and swapped by id (a star stands
+// for one step). Without data-topics a region follows everything. Hints carry no content, and losing one costs nothing:
 // whenever the stream opens again, everything shown is fetched.
 
 import { swap } from "./regions.js";
@@ -11,21 +12,26 @@ let source = null;
 let waiting = null;
 let loading = false;
 let again = false;
+let hinted = new Set();
+let everything = false;
 
 function follow() {
   source = new EventSource(`/live?topic=${encodeURIComponent(topic)}`);
   let first = true;
   source.addEventListener("open", () => {
     note.hidden = true;
-    if (!first) soon();
+    if (!first) all();
     first = false;
   });
-  source.addEventListener("changed", soon);
+  source.addEventListener("changed", (event) => {
+    hinted.add(JSON.parse(event.data).topic);
+    soon();
+  });
   source.addEventListener("gone", () => location.reload());
   source.addEventListener("error", () => {
     note.hidden = false;
     // A refused stream is never tried again by the browser itself; the page says why when it is reloaded.
-    if (source.readyState === EventSource.CLOSED) soon();
+    if (source.readyState === EventSource.CLOSED) all();
   });
 }
 
@@ -34,22 +40,32 @@ function leave() {
   source = null;
 }
 
+function all() {
+  everything = true;
+  soon();
+}
+
 function soon() {
-  clearTimeout(waiting);
-  waiting = setTimeout(refresh, GATHER_MS);
+  waiting ??= setTimeout(refresh, GATHER_MS);
 }
 
 async function refresh() {
+  waiting = null;
   if (loading) {
     again = true;
     return;
   }
+  const wanted = everything ? () => true : about(hinted);
+  hinted = new Set();
+  everything = false;
+  if (![...document.querySelectorAll("[data-region]")].some(wanted)) return;
   loading = true;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (answer.ok) swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    if (answer.ok) swap(new DOMParser().parseFromString(await answer.text(), "text/html"), wanted);
     else if (answer.status === 401 || answer.status === 404) location.reload();
   } catch {
+    // Whatever was missed is fetched when the stream opens again.
     note.hidden = false;
   } finally {
     loading = false;
@@ -60,12 +76,26 @@ async function refresh() {
   }
 }
 
+// Whether a region follows one of the topics that were hinted at.
+function about(topics) {
+  return (region) => {
+    if (region.dataset.topics === undefined) return true;
+    return region.dataset.topics.split(" ").some((pattern) => {
+      const steps = pattern.split("/");
+      return [...topics].some((named) => {
+        const found = named.split("/");
+        return found.length === steps.length && steps.every((step, place) => step === "*" || step === found[place]);
+      });
+    });
+  };
+}
+
 // A hidden tab holds no stream: browsers allow few connections per host.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) leave();
   else if (!source) {
     follow();
-    soon();
+    all();
   }
 });
 

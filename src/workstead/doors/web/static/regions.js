@@ -1,9 +1,9 @@
 // Swapping the regions of a page for the same regions of a fresh copy of it, without disturbing who reads.
 
-export function swap(fresh) {
+export function swap(fresh, wanted = () => true) {
   for (const old of document.querySelectorAll("[data-region]")) {
     const now = fresh.getElementById(old.id);
-    if (!now || alike(old, now) || old.contains(editing())) continue;
+    if (!wanted(old) || !now || alike(old, now) || old.contains(editing())) continue;
     if (old.dataset.keyed !== undefined) merge(old, now);
     else replace(old, now);
   }
@@ -21,10 +21,12 @@ function replace(old, now) {
 function merge(old, now) {
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 60;
   const known = new Map([...old.children].map((child) => [child.id, child]));
+  let next = old.firstElementChild;
   for (const child of [...now.children]) {
     const before = known.get(child.id);
     known.delete(child.id);
-    if (!before) old.append(document.adoptNode(child));
+    if (before && before === next) next = next.nextElementSibling;
+    if (!before) old.insertBefore(document.adoptNode(child), next);
     else if (!alike(before, child)) replace(before, child);
   }
   for (const gone of known.values()) gone.remove();
