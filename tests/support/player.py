@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,33 @@ _BEGIN = "[Activation begins at "
 
 
 class Player:
-    """Answers as the script says; stuck: where the script had nothing to say."""
+    """Answers as the script says; stuck: where the script had nothing to say.
 
-    def __init__(self, script: Path = LEDGER / "practice.yaml") -> None:
-        self._script = practice_script.compile_script(script.read_bytes())
+    before: what is answered at a turn of a step instead, one after the other, as a provider or a model that fails does;
+    then the script goes on. unscripted: how many of those were answers.
+    """
+
+    def __init__(
+        self, script: bytes | None = None, *, at: tuple[str, int] = ("", 0), before: Sequence[Reply] = ()
+    ) -> None:
+        self._script = practice_script.compile_script(script or (LEDGER / "practice.yaml").read_bytes())
+        self._at = at
+        self._before = list(before)
+        self.unscripted = 0
         self.stuck: list[str] = []
 
     def __call__(self, asked: Asked) -> Reply:
-        """The next answer."""
+        """The next answer; a request without tools is one for a summary."""
+        if not asked.body.get("tools"):
+            return Says(text="Nothing of importance has happened yet.")
         request = request_of(asked, self._script)
+        where = request.situation
+        if self.unscripted and where.node == self._at[0]:
+            request = replace(request, situation=replace(where, turns=where.turns - self.unscripted))
+        if self._before and (where.node, request.situation.turns) == self._at:
+            reply = self._before.pop(0)
+            self.unscripted += isinstance(reply, Says) and reply.events is None and reply.finish == "stop"
+            return reply
         try:
             answer = anyio.run(Practice(self._script).complete, request)
         except NoTurn as nothing:
@@ -63,7 +81,7 @@ def _situation(messages: tuple[Message, ...], script: Script) -> Situation:
     card = _CARD.search(told)
     assert card is not None, told[:200]
     node = _STEP.findall(told)[-1]
-    begun = max(index for index, one in enumerate(messages) if one.text.startswith(_BEGIN))
+    begun = max(index for index, one in enumerate(messages) if _BEGIN in one.text)
     children = told.partition("Its child cards:\n")[2].partition("\n\n")[0]
     return Situation(
         agent=next(scene.agent for scene in script.scenes if scene.node == node),
