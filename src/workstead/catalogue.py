@@ -1,9 +1,11 @@
 """The catalogue: every operation and act there is; each door shows a part of it."""
 
 from pathlib import Path
+from typing import cast
 
-from workstead.accounts import api_token_operations, assistant_operations, secret_operations
+from workstead.accounts import api_token_operations, assistant_operations, permission_table, secret_operations
 from workstead.accounts import operations as accounts
+from workstead.accounts.permission_table import Offered
 from workstead.accounts.projects import Project
 from workstead.guides import operations as guides
 from workstead.kernel.access import Agent, Caller
@@ -40,6 +42,7 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *timeline.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),
+        *permission_table.operations(lambda: (*table, *described())),
     )
     return table
 
@@ -49,10 +52,15 @@ def acts_table(means: Means) -> tuple[AnyAct, ...]:
     return (*file_acts.acts(means), *command_acts.acts(means))
 
 
+def described() -> tuple[AnyAct, ...]:
+    """Every act as tables print it: what it needs and does. There is nothing to perform one with."""
+    return acts_table(cast("Means", None))
+
+
 def _offered(table: tuple[AnyOperation, ...]) -> frozenset[str]:
     """What an assistant can be given by name."""
-    acts = (file_acts.WRITE, file_acts.EDIT, command_acts.RUN)
-    return frozenset(each.name for each in table if Door.MCP in each.doors).union(acts)
+    offered: list[Offered] = [*table, *described()]
+    return frozenset(each.name for each in offered if Door.MCP in each.doors)
 
 
 def _configuration_of(tx: Tx, caller: Caller, project: Project) -> Configuration:

@@ -4,21 +4,20 @@ import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
+from plugin import source_names
 from rules import tree
 from workstead import catalogue, errors
-from workstead.accounts import roles
+from workstead.accounts.permission_table import HOLDERS, MEANINGS, least_role
+from workstead.doors.mcp import shelf
 from workstead.kernel.access import GRANTABLE, Permission
 from workstead.kernel.acts import AnyAct
 from workstead.kernel.operations import AnyOperation, Door
-from workstead.runs.folder_acts import Means
 
 DOCUMENT = tree.DOCS / "mcp.md"
 MARK = "<!-- from here on made by `./dev catalogue` -->"
 
 _KINDS = {"busy", "conflict", "denied", "invalid", "limit", "unavailable"}
-_ROLES = {**{role.value: held for role, held in roles.PERMISSIONS.items()}, "operator": roles.OPERATOR}
 
 
 def operations() -> tuple[AnyOperation, ...]:
@@ -27,20 +26,13 @@ def operations() -> tuple[AnyOperation, ...]:
 
 
 def acts() -> tuple[AnyAct, ...]:
-    """Every act, by name; nothing is called, so there are no means."""
-    return tuple(sorted(catalogue.acts_table(cast("Means", None)), key=lambda each: each.name))
+    """Every act, by name."""
+    return tuple(sorted(catalogue.described(), key=lambda each: each.name))
 
 
 def entries() -> tuple[AnyOperation | AnyAct, ...]:
     """Everything a door can offer, by name."""
     return tuple(sorted([*operations(), *acts()], key=lambda each: each.name))
-
-
-def roles_of(permissions: frozenset[Permission]) -> str:
-    """The least role that may, in a project of its own; `signed in` where none is needed."""
-    if permissions <= roles.EVERYBODY:
-        return "signed in"
-    return next(name for name, held in _ROLES.items() if permissions <= held | roles.EVERYBODY)
 
 
 def refusals() -> dict[str, frozenset[str]]:
@@ -56,7 +48,8 @@ def refusals() -> dict[str, frozenset[str]]:
 
 def rendered() -> str:
     """The generated part of the document."""
-    return "\n".join([MARK, "", *_tools(), "", *_permissions(), "", *_everything(), "", *_refusals(), ""])
+    parts = (_tools(), _resources(), _prompts(), _permissions(), _everything(), _refusals())
+    return "\n".join([MARK, *(line for part in parts for line in ("", *part)), ""])
 
 
 def main() -> None:
@@ -67,36 +60,58 @@ def main() -> None:
 
 
 def _tools() -> Iterator[str]:
-    yield from ("## Tools", "", "| tool | does | permissions | effect |", "|---|---|---|---|")
+    yield from ("## Tools", "", "| tool | does | permissions | effect | elsewhere |", "|---|---|---|---|---|")
     for each in entries():
         if Door.MCP in each.doors:
-            yield f"| `{each.name}` | {each.summary} | {_list(each.permissions)} | {each.effect.value} |"
+            elsewhere = source_names.TOOLS.get(each.name, "")
+            yield f"| `{each.name}` | {each.summary} | {_list(each.permissions)} | {each.effect.value} | {elsewhere} |"
+
+
+def _resources() -> Iterator[str]:
+    library = shelf.library()
+    yield from ("## Resources", "", "| address | is | kind | elsewhere |", "|---|---|---|---|")
+    for each in library.resources:
+        yield f"| `{each.uri}` | {each.title}. {each.description} | {each.mime_type} | {each.source} |"
+    for template in library.templates:
+        yield f"| `{template.uri_template}` | {template.title}. {template.description} | {template.mime_type} | |"
+
+
+def _prompts() -> Iterator[str]:
+    yield from ("## Prompts", "", "| prompt | does | arguments | elsewhere |", "|---|---|---|---|")
+    for each in shelf.library().prompts:
+        given = ", ".join(f"`{one.name}`{'' if one.required else ' (optional)'}" for one in each.arguments)
+        yield f"| `{each.name}` | {each.description} | {given} | {each.source} |"
 
 
 def _permissions() -> Iterator[str]:
+    heads = "".join(f" {name} |" for name in HOLDERS)
     yield from (
-        "## Permissions",
+        "## Roles and permissions",
         "",
-        "| permission | an assistant can hold it | least role that has it |",
-        "|---|---|---|",
+        "A person has what their role in a project gives. An assistant has what was allowed for it, and never more",
+        "than the person behind it has at that moment.",
+        "",
+        f"| permission | is for |{heads} an assistant |",
+        f"|---|---|{'---|' * len(HOLDERS)}---|",
     )
     for each in Permission:
-        holds = "yes" if each in GRANTABLE else "no"
-        yield f"| `{each.value}` | {holds} | {roles_of(frozenset({each}))} |"
+        held = "".join(f" {'yes' if each in held else '-'} |" for held in HOLDERS.values())
+        yield f"| `{each.value}` | {MEANINGS[each]} |{held} {'can hold it' if each in GRANTABLE else 'never'} |"
 
 
 def _everything() -> Iterator[str]:
     yield from ("## Every operation", "", "| operation | least role | doors |", "|---|---|---|")
     for each in entries():
-        yield f"| `{each.name}` | {roles_of(each.permissions)} | {', '.join(sorted(each.doors))} |"
+        yield f"| `{each.name}` | {least_role(each.permissions)} | {', '.join(sorted(each.doors))} |"
 
 
 def _refusals() -> Iterator[str]:
-    yield from ("## Refusals", "", "| code | kind | advice |", "|---|---|---|")
+    yield from ("## Refusals", "", "| code | kind | advice | elsewhere |", "|---|---|---|---|")
     for code, kinds in refusals().items():
         advices = {errors.Refusal(kind=errors.Kind(kind), code=code, message="").advice.value for kind in kinds}
         said = ", ".join(sorted(kinds)).replace("_", " ")
-        yield f"| `{code}` | {said} | {' or '.join(sorted(advices))} |"
+        elsewhere = source_names.CODES.get(code, "")
+        yield f"| `{code}` | {said} | {' or '.join(sorted(advices))} | {elsewhere} |"
 
 
 def _list(permissions: frozenset[Permission]) -> str:

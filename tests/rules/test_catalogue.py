@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from plugin import catalogue
+from plugin import catalogue, source_names
 from support import instance
 from support.instance import Member
 from workstead import errors
-from workstead.accounts import authority, roles
+from workstead.accounts import authority, permission_table, roles
 from workstead.accounts.roles import Role
 from workstead.kernel import access, scopes
 from workstead.kernel.access import Permission
@@ -66,3 +66,17 @@ def _held(role: str) -> frozenset[Permission]:
     if role == "operator":
         return roles.OPERATOR
     return roles.EVERYBODY if role == "nobody" else roles.EVERYBODY | roles.PERMISSIONS[Role(role)]
+
+
+@pytest.mark.covers("D12")
+def test_names_of_elsewhere_stand_beside_what_there_is() -> None:
+    """A renamed tool or code takes its old name along."""
+    tools = {each.name for each in catalogue.entries() if Door.MCP in each.doors}
+    assert source_names.TOOLS.keys() <= tools
+    assert source_names.CODES.keys() <= catalogue.refusals().keys()
+
+
+@pytest.mark.covers("K20")
+def test_every_permission_says_what_it_is_for() -> None:
+    """The page, the form and the catalogue print it."""
+    assert permission_table.MEANINGS.keys() == set(Permission)

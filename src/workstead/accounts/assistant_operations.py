@@ -80,9 +80,10 @@ class AssistantMade:
 
 @dataclass(frozen=True, kw_only=True)
 class AssistantList:
-    """Oldest first."""
+    """Oldest first. offered: the tools that one can be narrowed to."""
 
     assistants: tuple[AssistantView, ...]
+    offered: tuple[str, ...]
 
 
 def create(offered: Offered, tx: Tx, caller: Caller, args: CreateAssistant) -> AssistantMade:
@@ -106,9 +107,10 @@ def create(offered: Offered, tx: Tx, caller: Caller, args: CreateAssistant) -> A
     return AssistantMade(token=token, assistant=_view(tx, made))
 
 
-def listed(tx: Tx, caller: Caller, args: ListAssistants) -> AssistantList:
+def listed(offered: Offered, tx: Tx, caller: Caller, _: ListAssistants) -> AssistantList:
     """The caller's own assistants, with what they did."""
-    return AssistantList(assistants=tuple(_view(tx, one) for one in assistants.of_owner(tx, _person(caller).id)))
+    own = tuple(_view(tx, one) for one in assistants.of_owner(tx, _person(caller).id))
+    return AssistantList(assistants=own, offered=tuple(sorted(offered())))
 
 
 def revoke(tx: Tx, caller: Caller, args: RevokeAssistant) -> AssistantView:
@@ -149,7 +151,7 @@ def operations(offered: Offered) -> tuple[AnyOperation, ...]:
             permissions=_MANAGE,
             effect=Effect.READ,
             doors=_PEOPLES,
-            handler=listed,
+            handler=partial(listed, offered),
             lock=_instance,
         ),
         Operation(

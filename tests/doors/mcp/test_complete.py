@@ -18,6 +18,7 @@ REASONS = {
     "make_sign_in_link": "it is printed on the operator's terminal only",
     "revoke_api_token": "a credential ends by its owner's hand",
     "revoke_assistant": "a credential ends by its owner's hand",
+    "set_budget": "how much may be spent is the owner's decision (S7)",
     "set_secret": "stored secrets belong to whoever runs the instance",
     "sign_in": "it makes a browser's cookie out of a one-time link",
     "sign_out": "it ends a browser's cookie",

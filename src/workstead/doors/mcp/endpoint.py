@@ -301,10 +301,16 @@ async def _body(receive: Receive) -> bytes | None:
 async def _while_there(receive: Receive, work: Callable[[], Awaitable[T]]) -> T:
     """The result of some work; raises _GoneError and cancels it when the client goes away first."""
     done: list[T] = []
+    failed: list[Exception] = []
     async with anyio.create_task_group() as group:
         group.start_soon(_until_gone, receive, group.cancel_scope)
-        done.append(await work())
+        try:
+            done.append(await work())
+        except Exception as error:  # noqa: BLE001 - handed on below: out of the group it would come wrapped in another
+            failed.append(error)
         group.cancel_scope.cancel()
+    if failed:
+        raise failed[0]
     if not done:
         raise _GoneError
     return done[0]

@@ -28,7 +28,7 @@ from workstead.kernel import redaction
 from workstead.kernel.access import Proof, SecretProof, TokenProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.operations import Door, Effect, Operations
-from workstead.kernel.redaction import Redactor
+from workstead.kernel.redaction import RedactedTree, Redactor
 
 BODY_WAIT_S = 10.0
 REDACTED_HEADER = "workstead-redacted"
@@ -121,7 +121,8 @@ class Endpoint:
             scope, found.route, path=found.path, body=body, fields=self._fields(found.route.operation)
         )
         answered = await self._run(proof, operation.name, given, changes=operation.effect is not Effect.READ)
-        shown = self._redactor.tree(cast("Json", operation.adapter.dump_python(answered, mode="json")))
+        whole = cast("Json", operation.adapter.dump_python(answered, mode="json"))
+        shown = RedactedTree(value=whole, altered=False) if operation.exact else self._redactor.tree(whole)
         extra = {REDACTED_HEADER: "true"} if shown.altered else {}
         return self._shown(scope, found.route.status, orjson.dumps(shown.value), extra)
 

@@ -48,6 +48,7 @@ LINES: tuple[tuple[str, str, str, int], ...] = (
     ("POST", f"{PREFIX}/tokens/{{token}}/revoke", "revoke_api_token", 200),
     ("GET", f"{PREFIX}/documentation", "search_documentation", 200),
     ("GET", f"{PREFIX}/documentation/{{name}}", "read_documentation", 200),
+    ("GET", f"{PREFIX}/permissions", "list_permissions", 200),
     ("GET", f"{PREFIX}/projects", "list_projects", 200),
     ("POST", f"{PREFIX}/projects", "create_project", 201),
     ("GET", _P, "get_project", 200),

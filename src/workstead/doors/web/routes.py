@@ -51,6 +51,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/mcp", assistants.connect),
     ("GET", "/assistants", assistants.show),
     ("POST", "/assistants", assistants.create),
+    ("GET", "/assistants/permissions", assistants.permissions),
     ("POST", "/assistants/{assistant}/revoke", assistants.revoke),
     ("GET", "/projects/{slug}", projects.show),
     ("GET", "/projects/{slug}/configuration", settings.show),

@@ -106,6 +106,7 @@ class AssistantLine:
     holds: bool
     permissions: str
     reach: str
+    only: str
     expires: str
     last_used: str
     calls: int
@@ -121,6 +122,7 @@ class AssistantsView(View):
     assistants: tuple[AssistantLine, ...]
     permissions: tuple[Choice, ...]
     projects: tuple[Choice, ...]
+    tools: tuple[str, ...]
     key: str
 
 

@@ -8,23 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from workstead import errors
+from workstead.accounts.permission_table import MEANINGS
 from workstead.doors import clients
 from workstead.doors.web import forms, views
 from workstead.doors.web.desk import Desk, new_key, see
+from workstead.doors.web.permission_views import OperationRow, PermissionRow, PermissionsView
 from workstead.doors.web.views import AssistantLine, AssistantsView, Choice, ConnectView, TokenView
 from workstead.kernel.access import GRANTABLE
-
-_MEANINGS = {
-    "catalog:read": "search and read the documentation",
-    "projects:control": "pause, resume and stop runs",
-    "projects:delete": "delete cards for good (needs projects:write too)",
-    "projects:read": "read projects, cards and records",
-    "projects:run": "start runs, which may cost money (needs projects:control too)",
-    "projects:write": "change cards and records",
-    "runs:read": "read runs, conversations and commands",
-    "workspace:run": "run commands in the folder, contained and without network",
-    "workspace:write": "write files of the folder",
-}
 
 
 async def show(desk: Desk, request: Request) -> Response:
@@ -36,9 +26,41 @@ async def show(desk: Desk, request: Request) -> Response:
         title="Assistants",
         person=person,
         assistants=tuple(_line(one) for one in reversed(listed["assistants"])),
-        permissions=tuple(Choice(name=each, meaning=_MEANINGS.get(each, "")) for each in sorted(GRANTABLE)),
+        permissions=tuple(Choice(name=each, meaning=MEANINGS[each]) for each in sorted(GRANTABLE)),
         projects=tuple(Choice(name=one["slug"], meaning=one["title"]) for one in found["projects"]),
+        tools=tuple(listed["offered"]),
         key=new_key(),
+    )
+    return desk.renderer.page(view)
+
+
+async def permissions(desk: Desk, request: Request) -> Response:
+    """The printed table of roles and permissions."""
+    person = await desk.me(request)
+    table = await desk.run(request, "list_permissions", {})
+    view = PermissionsView(
+        title="Roles and permissions",
+        person=person,
+        roles=tuple(table["roles"]),
+        permissions=tuple(
+            PermissionRow(
+                name=escape(each["name"]),
+                meaning=each["meaning"],
+                grantable=each["grantable"],
+                holds=tuple(role in each["holders"] for role in table["roles"]),
+            )
+            for each in table["permissions"]
+        ),
+        operations=tuple(
+            OperationRow(
+                name=each["name"],
+                does=each["summary"],
+                needs=escape(", ".join(each["permissions"]) or "nothing"),
+                least_role=each["least_role"],
+                tool=each["tool"],
+            )
+            for each in table["operations"]
+        ),
     )
     return desk.renderer.page(view)
 
@@ -85,6 +107,7 @@ def _wanted(given: Mapping[str, str]) -> dict[str, object]:
         "name": forms.field(given, "name").strip(),
         "permissions": _ticked(given, "permission."),
         "projects": "all" if given.get("reach") == "all" else chosen or None,
+        "operations": _ticked(given, "operation.") or None,
         "days": int(days),
         "request_id": forms.field(given, "key"),
     }
@@ -105,6 +128,7 @@ def _line(one: Mapping[str, Any]) -> AssistantLine:
         holds=one["holds"],
         permissions=", ".join(one["permissions"]),
         reach=reach,
+        only=", ".join(one["operations"] or ()),
         expires=views.moment(one["expires_at"]),
         last_used=views.moment(one["last_used_at"]),
         calls=one["calls"],

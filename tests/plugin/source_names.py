@@ -1,0 +1,51 @@
+"""Names that tools and refusals had in the products they come from (D12), for those who look for an old one."""
+
+TOOLS: dict[str, str] = {
+    "cancel_card": "cancel_card; control_project_task with `cancel`",
+    "create_card": "create_card",
+    "delete_card": "delete_card",
+    "diff_card_versions": "diff_card_versions",
+    "doctor": "get_status; get_project_debug_state",
+    "edit_card": "edit_card",
+    "edit_file": "edit",
+    "edit_record": "edit with a record's address",
+    "get_card": "get_card",
+    "get_card_version": "get_card_version",
+    "get_project": "get_project_context",
+    "get_run": "get_run",
+    "get_tree": "get_tree",
+    "list_card_versions": "list_card_versions",
+    "list_cards": "list_cards",
+    "list_conversations": "list_agent_sessions",
+    "list_evidence": "read_runtime_events; read_runtime_errors",
+    "list_processes": "list_processes",
+    "list_projects": "list_projects",
+    "list_runs": "list_recent_runs",
+    "pause_run": "pause_runtime; control_project_task with `pause`",
+    "read_conversation": "read_agent_session",
+    "read_documentation": "get_block_authoring_guide",
+    "read_record": "read with a record's address",
+    "read_record_version": "read_record_version",
+    "reopen_card": "reopen_card",
+    "reorder_child": "reorder_child",
+    "resume_run": "resume_runtime; control_project_task with `resume`",
+    "run_command": "run_command",
+    "search_documentation": "search_documentation",
+    "start_run": "start_project",
+    "stop_run": "stop_project",
+    "write_file": "write",
+    "write_record": "write with a record's address",
+}
+"""Tool -> what the same was called elsewhere."""
+
+CODES: dict[str, str] = {
+    "card_not_found": "missing_card",
+    "outcome_unknown": "outcome_unknown",
+    "project_selection_required": "PROJECT_SELECTION_REQUIRED",
+    "record_not_found": "card_record_not_found",
+    "record_stale": "PROJECT_AI_REFRESH_REQUIRED",
+    "terminal_card": "terminal_card",
+    "tool_unknown": "unsupported_tool",
+    "version_not_found": "historical_version_not_found",
+}
+"""Refusal -> its code elsewhere."""
