@@ -18,6 +18,7 @@ from workstead.runs import (
     command_acts,
     doctor,
     file_acts,
+    file_reads,
     runs,
     timeline,
 )
@@ -39,6 +40,7 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *run_operations.OPERATIONS,
         *budget_operations.OPERATIONS,
         *capture_reads.OPERATIONS,
+        *file_reads.OPERATIONS,
         *timeline.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),

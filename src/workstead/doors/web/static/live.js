@@ -6,6 +6,8 @@
 import { swap } from "./regions.js";
 
 const GATHER_MS = 80;
+const PATIENCE_MS = 1000;
+const PATIENCE_MAX_MS = 30000;
 const topic = document.body.dataset.topic;
 const note = document.getElementById("link-note");
 let source = null;
@@ -14,14 +16,19 @@ let loading = false;
 let again = false;
 let hinted = new Set();
 let everything = false;
+let patience = PATIENCE_MS;
+let retry = null;
 
 function follow() {
+  clearTimeout(retry);
   source = new EventSource(`/live?topic=${encodeURIComponent(topic)}`);
   let first = true;
   source.addEventListener("open", () => {
     note.hidden = true;
-    if (!first) all();
+    patience = PATIENCE_MS;
+    if (!first || retry) all();
     first = false;
+    retry = null;
   });
   source.addEventListener("changed", (event) => {
     hinted.add(JSON.parse(event.data).topic);
@@ -30,12 +37,18 @@ function follow() {
   source.addEventListener("gone", () => location.reload());
   source.addEventListener("error", () => {
     note.hidden = false;
-    // A refused stream is never tried again by the browser itself; the page says why when it is reloaded.
-    if (source.readyState === EventSource.CLOSED) all();
+    // A refused stream is never tried again by the browser itself: we do, less and less often. What is fetched
+    // meanwhile says why, where the right to the page was lost.
+    if (source.readyState !== EventSource.CLOSED) return;
+    all();
+    retry = setTimeout(follow, patience + Math.random() * PATIENCE_MS);
+    patience = Math.min(patience * 2, PATIENCE_MAX_MS);
   });
 }
 
 function leave() {
+  clearTimeout(retry);
+  retry = null;
   source?.close();
   source = null;
 }
