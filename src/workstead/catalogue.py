@@ -18,6 +18,7 @@ from workstead.runs import (
     command_acts,
     doctor,
     file_acts,
+    file_reads,
     runs,
     timeline,
 )
@@ -40,6 +41,7 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *budget_operations.OPERATIONS,
         *key_uses.OPERATIONS,
         *capture_reads.OPERATIONS,
+        *file_reads.OPERATIONS,
         *timeline.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),
