@@ -234,7 +234,7 @@ def _standing(percent: int | None) -> Standing:
 def _source(own: SetLimits | None, limits: Limits) -> LimitSource:
     if own is not None:
         return LimitSource.OWNER
-    return LimitSource.NOBODY if limits.empty else Source.CONFIGURATION
+    return LimitSource.NOBODY if limits.empty else LimitSource.CONFIGURATION
 
 
 def _sentence(target: Target, standing: Standing, sides: tuple[Side, ...], *, spent: Spent, currency: str) -> str:
