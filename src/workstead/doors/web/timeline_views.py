@@ -22,7 +22,11 @@ _CHANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class EntryView:
-    """One entry. mark: its kind. who: empty for the run itself. link: below the card's address. text: Markdown. bad: a command that failed."""
+    """One entry.
+
+    mark: its kind. who: empty for the run itself. link: below the card's address. text: Markdown. bad: a command that
+    failed.
+    """
 
     id: str
     mark: str
