@@ -10,7 +10,10 @@ from workstead.kernel.canonical import Json
 from workstead.kernel.transaction import Tx
 from workstead.work.workflow.graph import Candidate
 
-BLOCKED = "Provider content policy blocked this card after one safety-respecting reframing attempt."
+BLOCKED = (
+    "Provider content policy blocked this card after one safety-respecting reframing attempt. "
+    "Change what the card asks for, then Run."
+)
 
 _FORMAT = 1
 _RETRY = (

@@ -104,7 +104,7 @@ def _status(one: Mapping[str, Any]) -> str | None:
 
 def _link(one: Mapping[str, Any]) -> str | None:
     if one["process_id"]:
-        return f"processes#process-{one['process_id']}"
+        return f"processes#{one['process_id']}"
     if one["record"]:
         return f"records/{one['record']}?version={one['version']}"
     if one["agent"]:
