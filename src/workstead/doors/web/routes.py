@@ -15,7 +15,7 @@ from workstead import errors
 from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
-from workstead.doors.web.desk import Desk
+from workstead.doors.web.desk import Desk, Keep
 from workstead.doors.web.pages import (
     account,
     assistants,
@@ -24,6 +24,7 @@ from workstead.doors.web.pages import (
     conversations,
     events,
     files,
+    keys,
     processes,
     projects,
     runs,
@@ -48,6 +49,9 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/account", account.show),
     ("POST", "/account/tokens", account.create),
     ("POST", "/account/tokens/{token}/revoke", account.revoke),
+    ("GET", "/keys", keys.show),
+    ("POST", "/keys", keys.put),
+    ("POST", "/keys/{name}/delete", keys.delete),
     ("GET", "/api", account.api),
     ("GET", "/mcp", assistants.connect),
     ("GET", "/assistants", assistants.show),
@@ -91,6 +95,7 @@ class Web:
         facts: ServerFacts,
         redactor: Redactor,
         doctor: Callable[[], Mapping[str, Json]],
+        keep: Keep,
         addresses: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         self.ending = anyio.Event()
@@ -103,6 +108,7 @@ class Web:
             renderer=renderer,
             redactor=redactor,
             doctor=doctor,
+            keep=keep,
             addresses=addresses,
         )
         routes = [Route(path, partial(handler, desk), methods=[method]) for method, path, handler in ROUTES]
