@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import insert
@@ -48,7 +48,7 @@ def plant(shed: office.Office, ids: Iterable[str], *, statuses: dict[str, str] |
             )
 
 
-async def look(shed: office.Office, **asked: object) -> Outline:
+async def look(shed: office.Office, **asked: Any) -> Outline:
     """The outline as a page asks for it."""
     return cast("Outline", await shed.run("get_outline", door=Door.PAGE, **asked))
 

@@ -1,5 +1,7 @@
 """A project's pages: cards sought, runs, events, settings."""
 
+import re
+
 import pytest
 
 from support.server import Running
