@@ -19,7 +19,7 @@ from typing import Any
 
 import anyio
 
-from workstead import app, demo_models, errors, logs, settings
+from workstead import app, demo_models, errors, logs, opening, settings
 from workstead.accounts import people
 from workstead.demo_models import Chosen
 from workstead.kernel import feed
@@ -35,6 +35,7 @@ from workstead.workspace.files import Folder
 from workstead.workspace.spec import Command
 
 EXAMPLE = "ledger"
+EXAMPLES = (EXAMPLE, "bakery")
 WATCHABLE_PACE_MS = 1200
 
 _NOT_DONE, _REFUSED = 4, 1
@@ -72,6 +73,7 @@ def really_done(*, before: _Seen, after: _Seen, ending: str | None) -> bool:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="workstead demo", description="The main job on a copy of an example.")
     parser.add_argument("--headless", action="store_true", help="run to the end and exit; 0 only if the work was done")
+    parser.add_argument("--example", choices=EXAMPLES, default=EXAMPLE, help="which example; ledger unless said")
     parser.add_argument("--folder", type=Path, help="where the copy goes; a new temporary folder if absent")
     real = parser.add_argument_group("with a real model, whose key an environment variable holds")
     real.add_argument("--model", metavar="PROVIDER:MODEL", help="anthropic:..., openai:... or openai-chat:...")
@@ -105,7 +107,7 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     used = replace(base, practice_pace_ms=pace_ms, log_level="warning", key_variables=variables)
     redactor = Redactor()
     logs.configure(level=used.log_level, style=used.log_format, redactor=redactor)
-    folder = _copy(chosen.folder, model=model)
+    folder = _copy(_example(chosen.example), chosen.folder, model=model)
     built = app.build(used, redactor=redactor)
     if built.store.read_here(lambda connection: people.operator(Tx(connection, clock=built.clock))) is not None:
         built.close()
@@ -119,7 +121,7 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     async def work() -> None:
         await started.wait()
         try:
-            codes[0] = await _work(built, folder, headless=headless, model=model)
+            codes[0] = await _work(built, folder, example=chosen.example, headless=headless, model=model)
             if not headless:
                 _say("\nThe server stays up so that you can look around; end it with Ctrl+C.")
                 await anyio.sleep_forever()
@@ -134,24 +136,25 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     return codes[0]
 
 
-async def _work(built: app.App, folder: Path, *, headless: bool, model: Chosen | None) -> int:
+async def _work(built: app.App, folder: Path, *, example: str, headless: bool, model: Chosen | None) -> int:
     """From the objective to the summary; returns the exit code."""
     began = time.monotonic()
     folders.prepare(folder)
     before = await _look(built, folder)
-    _say(f"Example: {EXAMPLE}, copied to {folder}")
+    _say(f"Example: {example}, copied to {folder}")
     _say(f"Its acceptance test before: {_verdict(before)}")
     run = partial(built.operations.run, _PROOF, door=Door.CLI)
-    objective = (_example() / "OBJECTIVE.md").read_text()
+    objective = (_example(example) / "OBJECTIVE.md").read_text()
     title = objective.splitlines()[0].removeprefix("# ").strip()
     made = await run(
         "create_project",
-        {"folder": str(folder), "name": EXAMPLE.capitalize(), "title": title, "objective": objective},
+        {"folder": str(folder), "name": example.capitalize(), "title": title, "objective": objective},
     )
     link = await built.control.sign_in_link(_PROOF)
     _say(f"Project: {built.facts.address}/projects/{made.slug}")
     if not headless:
         _say(f"Sign in and watch: {link['link']}")
+        opening.show(str(link["link"]))
     _say(f"Isolation of commands: {(await built.launcher.probe(folder)).level.value}\n")
     if model is not None:
         await _accept(built, made.id, model)
@@ -249,9 +252,8 @@ async def _look(built: app.App, folder: Path) -> _Seen:
     )
 
 
-def _copy(wanted: Path | None, *, model: Chosen | None) -> Path:
-    source = _example()
-    folder = wanted.absolute() if wanted is not None else Path(tempfile.mkdtemp(prefix="workstead-demo-")) / EXAMPLE
+def _copy(source: Path, wanted: Path | None, *, model: Chosen | None) -> Path:
+    folder = wanted.absolute() if wanted is not None else Path(tempfile.mkdtemp(prefix="workstead-demo-")) / source.name
     if folder.exists():
         raise errors.conflict("demo_folder_exists", f"{folder} is there already; name a folder that is not.")
     # A real model is not shown the script that solves the example.
@@ -265,13 +267,13 @@ def _copy(wanted: Path | None, *, model: Chosen | None) -> Path:
     return folder
 
 
-def _example() -> Path:
-    """The example, in an installed package or in the repository."""
+def _example(name: str = EXAMPLE) -> Path:
+    """An example, in an installed package or in the repository."""
     here = Path(template.__file__).parent.parent
     for root in (here / "examples", here.parent.parent / "examples"):
-        if (root / EXAMPLE).is_dir():
-            return root / EXAMPLE
-    raise errors.unavailable("example_missing", f"The example {EXAMPLE!r} is not installed here.")
+        if (root / name).is_dir():
+            return root / name
+    raise errors.unavailable("example_missing", f"The example {name!r} is not installed here.")
 
 
 def _verdict(seen: _Seen) -> str:
