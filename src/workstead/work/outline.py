@@ -7,7 +7,7 @@ much of it needs eyes.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, NamedTuple, cast
 
 from pydantic import Field
 from sqlalchemy import bindparam, select
@@ -107,9 +107,8 @@ class Outline:
     waits: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Narrow:
-    """A card's narrow row."""
+class _Narrow(NamedTuple):
+    """A card's narrow row; thousands are made for one page."""
 
     card_id: str
     parent_id: str | None
@@ -126,10 +125,9 @@ class _Tree:
         self.by_id: dict[str, _Narrow] = {}
         self.below: dict[str | None, list[_Narrow]] = {}
         for row in rows:
-            card_id, parent_id, title, kind, status, said = cast("Sequence[str]", row)
-            one = _Narrow(card_id=card_id, parent_id=parent_id, title=title, type=kind, status=status, said=said)
-            self.by_id[card_id] = one
-            self.below.setdefault(parent_id, []).append(one)
+            one = _Narrow._make(cast("Sequence[str]", row))
+            self.by_id[one.card_id] = one
+            self.below.setdefault(one.parent_id, []).append(one)
 
     def above(self, card_id: str) -> tuple[str, ...]:
         """The cards above one, topmost first."""
