@@ -141,6 +141,7 @@ CHECKS: list[Check] = [
     run_invariants.exchanges,
     run_invariants.segments,
     run_invariants.processes,
+    run_invariants.open_marks,
     run_invariants.owners,
     run_invariants.places,
 ]

@@ -112,6 +112,7 @@ def _entries(scheme: str) -> tuple[EntryView, ...]:
             text=text,
             link=link,
             code=code,
+            bad=status == "exit 1",
         )
 
     return (
