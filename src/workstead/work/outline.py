@@ -204,18 +204,19 @@ def _found(tree: _Tree, args: GetOutline) -> tuple[tuple[OutlineLine, ...], int,
     kept: set[str] = set()
     for one in part:
         kept.update((one.card_id, *tree.above(one.card_id)))
-    shown = [one for one in _in_order(tree, identity.ROOT) if one.card_id in kept]
+    shown = list(_in_order(tree, identity.ROOT, within=kept)) if kept else []
     lines = tuple(_line(tree, one, beyond=dict.fromkeys(kept, 0), eyes={}) for one in shown)
     following = args.offset + SIBLINGS if len(matching) > args.offset + SIBLINGS else None
     return lines, len(matching), following
 
 
-def _in_order(tree: _Tree, top: str) -> Iterable[_Narrow]:
+def _in_order(tree: _Tree, top: str, *, within: Collection[str] | None = None) -> Iterable[_Narrow]:
     waiting = [tree.by_id[top]]
     while waiting:
         one = waiting.pop()
         yield one
-        waiting.extend(reversed(tree.below.get(one.card_id, [])))
+        children = reversed(tree.below.get(one.card_id, []))
+        waiting.extend(children if within is None else (each for each in children if each.card_id in within))
 
 
 def _fits(one: _Narrow, sought: str, status: Status | None) -> bool:
