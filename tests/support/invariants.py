@@ -142,6 +142,7 @@ CHECKS: list[Check] = [
     run_invariants.budgets,
     run_invariants.segments,
     run_invariants.processes,
+    run_invariants.open_marks,
     run_invariants.owners,
     run_invariants.places,
 ]

@@ -133,6 +133,17 @@ def processes(raw: Raw) -> Iterator[str]:
             yield f"{times} calls report process {process}"
 
 
+def open_marks(raw: Raw) -> Iterator[str]:
+    """What is marked as open is exactly what has no end: a recovery asks for the mark (K15)."""
+    for table in ("effect", "exchange", "process"):
+        rows = raw.execute(
+            f"SELECT id, open, {table}_id FROM {table} LEFT JOIN {table}_end ON {table}_id = id "
+            f"WHERE open != CASE WHEN {table}_id IS NULL THEN 1 ELSE 0 END"
+        )
+        for identity, mark, end in rows:
+            yield f"{table} {identity} is marked {mark} and its end is {end}"
+
+
 def owners(raw: Raw) -> Iterator[str]:
     """A running card has exactly one live activation, in a live run; nobody acts for a card that is not (W09)."""
     alive = Counter(
