@@ -14,9 +14,12 @@ import anyio
 
 from agents import desk
 from bench.figures import Figure
-from support import wal
+from support import instance, wal
+from workstead.agents import conversations
+from workstead.agents.genesis import Genesis, How, Strategy
 
 SIZES = (100, 50_000)
+_SENT_ROWS = 650  # of 600 bytes: what of a long past is still sent, about 100 000 tokens
 STEPS = 60
 
 _FILL = """
@@ -64,6 +67,8 @@ async def _steps(rows: int) -> _Cost:
             raw.execute(_FILL, {"last": rows})
             raw.execute("UPDATE conversation SET rows = ?", (rows,))
             raw.commit()
+        if rows > _SENT_ROWS:
+            _shorten(place, covered=rows - _SENT_ROWS)
         began_s = time.perf_counter()
         await place.turns(desk.Model(answers=[desk.ends()])).run()
         first_ms = (time.perf_counter() - began_s) * 1000
@@ -83,3 +88,12 @@ async def _steps(rows: int) -> _Cost:
             taken_ms=median(later - earlier for earlier, later in pairwise(asked_s)) * 1000,
             first_ms=first_ms,
         )
+
+
+def _shorten(place: desk.Desk, *, covered: int) -> None:
+    """A past of this length has been shortened."""
+    begins = Genesis(
+        source=1, covered_through=covered, strategy=Strategy.AHEAD, how=How.SUMMARY, summary="What the rows came to."
+    )
+    with instance.transaction(place.instance.path) as tx:
+        conversations.begin_segment(tx, place.conversation, begins.new_row(), segment=1, activation_id=desk.ACTIVATION)

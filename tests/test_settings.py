@@ -37,6 +37,9 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         database_url=None,
         practice_pace_ms=0,
         assistant_calls_per_minute=1200,
+        account_calls_per_minute=3600,
+        active_changes=16,
+        active_changes_per_account=4,
         address_calls_per_minute=6000,
     )
 
@@ -81,6 +84,9 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         database_url = "postgresql://ada:geheim@db.example/garden"
         practice_pace_ms = 5
         assistant_calls_per_minute = 6
+        account_calls_per_minute = 8
+        active_changes = 9
+        active_changes_per_account = 2
         address_calls_per_minute = 7
         """,
     )
@@ -97,6 +103,9 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         database_url="postgresql://ada:geheim@db.example/garden",
         practice_pace_ms=5,
         assistant_calls_per_minute=6,
+        account_calls_per_minute=8,
+        active_changes=9,
+        active_changes_per_account=2,
         address_calls_per_minute=7,
     )
 

@@ -224,7 +224,7 @@ def _assemble(ground: _Ground) -> App:
     )
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
     machine = partial(_doctor, launcher, chosen)
-    web, uses = _pages(ground, operations, watch, machine=machine), Uses()
+    web, uses = _pages(ground, operations, watch, machine=machine, safe=safe), Uses()
     parts = machines.Parts(
         settings=chosen,
         clock=clock,
@@ -274,13 +274,14 @@ def _control(ground: _Ground, operations: Operations, watch: Watch, *, machine: 
     )
 
 
-def _pages(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor) -> routes.Web:
+def _pages(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor, safe: Safe) -> routes.Web:
     return routes.Web(
         operations=operations,
         watch=watch,
         facts=ground.facts,
         redactor=ground.redactor,
         doctor=machine,
+        keep=partial(secrets.put_sealed, operations, safe),
         addresses=rest_table.described(operations.table),
     )
 

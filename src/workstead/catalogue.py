@@ -18,12 +18,13 @@ from workstead.runs import (
     command_acts,
     doctor,
     file_acts,
+    file_reads,
     runs,
     timeline,
 )
 from workstead.runs import operations as run_operations
 from workstead.runs.folder_acts import Means
-from workstead.work import configurations
+from workstead.work import configurations, key_uses
 from workstead.work import operations as work
 from workstead.work.workflow.graph import Configuration
 
@@ -38,7 +39,9 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
         *budget_operations.OPERATIONS,
+        *key_uses.OPERATIONS,
         *capture_reads.OPERATIONS,
+        *file_reads.OPERATIONS,
         *timeline.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),

@@ -1,7 +1,8 @@
-"""The demo: the main job on a copy of an example project, by the product itself, without a key.
+"""The demo: the main job on a copy of an example project, by the product itself, without a key or with a real model.
 
-`python -m workstead.demo [--headless] [--folder DIR]`. Headless it runs to the end and exits 0 only if the work was
-really done: the example's acceptance test failed before, the run ended done and the test passes after.
+`python -m workstead.demo [--headless] [--folder DIR] [--model PROVIDER:MODEL]`. Headless it runs to the end and exits 0
+only if the work was really done: the example's acceptance test failed before, the run ended done and the test passes
+after.
 """
 
 import argparse
@@ -18,19 +19,23 @@ from typing import Any
 
 import anyio
 
-from workstead import app, errors, logs, settings
+from workstead import app, demo_models, errors, logs, opening, settings
 from workstead.accounts import people
+from workstead.demo_models import Chosen
 from workstead.kernel import feed
 from workstead.kernel.access import ControlProof
 from workstead.kernel.operations import Door
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.transaction import Tx
 from workstead.work import template
+from workstead.work.configuration import FILE
+from workstead.work.workflow import money
 from workstead.workspace import folders
 from workstead.workspace.files import Folder
 from workstead.workspace.spec import Command
 
 EXAMPLE = "ledger"
+EXAMPLES = (EXAMPLE, "bakery")
 WATCHABLE_PACE_MS = 1200
 
 _NOT_DONE, _REFUSED = 4, 1
@@ -68,18 +73,41 @@ def really_done(*, before: _Seen, after: _Seen, ending: str | None) -> bool:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="workstead demo", description="The main job on a copy of an example.")
     parser.add_argument("--headless", action="store_true", help="run to the end and exit; 0 only if the work was done")
+    parser.add_argument("--example", choices=EXAMPLES, default=EXAMPLE, help="which example; ledger unless said")
     parser.add_argument("--folder", type=Path, help="where the copy goes; a new temporary folder if absent")
+    real = parser.add_argument_group("with a real model, whose key an environment variable holds")
+    real.add_argument("--model", metavar="PROVIDER:MODEL", help="anthropic:..., openai:... or openai-chat:...")
+    real.add_argument("--base-url", metavar="URL", help="a server of your own that speaks the provider's protocol")
+    real.add_argument("--tokens", type=int, default=demo_models.DEFAULT_TOKENS, help="the most it may use")
+    real.add_argument("--minutes", type=int, default=demo_models.DEFAULT_MINUTES, help="how long it may work")
+    real.add_argument("--money", metavar="AMOUNT", help="the most it may cost; needs --price")
+    real.add_argument("--price", metavar="INPUT/OUTPUT", help="what a million tokens cost, as 3/15")
     return parser.parse_args()
+
+
+def _model(chosen: argparse.Namespace) -> Chosen | None:
+    if chosen.model is None:
+        return None
+    return demo_models.choose(
+        chosen.model,
+        base_url=chosen.base_url,
+        tokens=chosen.tokens,
+        minutes=chosen.minutes,
+        amount=chosen.money,
+        price=chosen.price,
+    )
 
 
 async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     headless: bool = chosen.headless
+    model = _model(chosen)
     base = settings.load({**os.environ, "WORKSTEAD_PORT": "0"}, data_folder=data)
     pace_ms = 0 if headless else max(base.practice_pace_ms, WATCHABLE_PACE_MS)
-    used = replace(base, practice_pace_ms=pace_ms, log_level="warning")
+    variables = base.key_variables | ({model.key} if model is not None and model.key is not None else set())
+    used = replace(base, practice_pace_ms=pace_ms, log_level="warning", key_variables=variables)
     redactor = Redactor()
     logs.configure(level=used.log_level, style=used.log_format, redactor=redactor)
-    folder = _copy(chosen.folder)
+    folder = _copy(_example(chosen.example), chosen.folder, model=model)
     built = app.build(used, redactor=redactor)
     if built.store.read_here(lambda connection: people.operator(Tx(connection, clock=built.clock))) is not None:
         built.close()
@@ -93,7 +121,7 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     async def work() -> None:
         await started.wait()
         try:
-            codes[0] = await _work(built, folder, headless=headless)
+            codes[0] = await _work(built, folder, example=chosen.example, headless=headless, model=model)
             if not headless:
                 _say("\nThe server stays up so that you can look around; end it with Ctrl+C.")
                 await anyio.sleep_forever()
@@ -108,33 +136,63 @@ async def _demo(chosen: argparse.Namespace, data: Path) -> int:
     return codes[0]
 
 
-async def _work(built: app.App, folder: Path, *, headless: bool) -> int:
+async def _work(built: app.App, folder: Path, *, example: str, headless: bool, model: Chosen | None) -> int:
     """From the objective to the summary; returns the exit code."""
     began = time.monotonic()
     folders.prepare(folder)
     before = await _look(built, folder)
-    _say(f"Example: {EXAMPLE}, copied to {folder}")
+    _say(f"Example: {example}, copied to {folder}")
     _say(f"Its acceptance test before: {_verdict(before)}")
     run = partial(built.operations.run, _PROOF, door=Door.CLI)
-    objective = (_example() / "OBJECTIVE.md").read_text()
+    objective = (_example(example) / "OBJECTIVE.md").read_text()
     title = objective.splitlines()[0].removeprefix("# ").strip()
     made = await run(
         "create_project",
-        {"folder": str(folder), "name": EXAMPLE.capitalize(), "title": title, "objective": objective},
+        {"folder": str(folder), "name": example.capitalize(), "title": title, "objective": objective},
     )
     link = await built.control.sign_in_link(_PROOF)
     _say(f"Project: {built.facts.address}/projects/{made.slug}")
     if not headless:
         _say(f"Sign in and watch: {link['link']}")
+        opening.show(str(link["link"]))
     _say(f"Isolation of commands: {(await built.launcher.probe(folder)).level.value}\n")
+    if model is not None:
+        await _accept(built, made.id, model)
     await run("start_run", {"project": made.id})
     end = await _follow(built, made.id)
     after = await _look(built, folder)
     await _summary(built, made.id, before=before, after=after)
     _say(f"\n{end.reason}")
+    if model is not None:
+        await _cost(built, made.id)
     took_s = time.monotonic() - began
     _say(f"Acceptance test: {_verdict(before)} before, {_verdict(after)} after. {took_s:.1f} s, {_memory_mb():.0f} MB.")
     return 0 if really_done(before=before, after=after, ending=end.ending) else _NOT_DONE
+
+
+async def _accept(built: app.App, project: str, model: Chosen) -> None:
+    """Show where texts go and what may be spent, and accept it for the person who named the model."""
+    run = partial(built.operations.run, _PROOF, door=Door.CLI)
+    for line in model.lines():
+        _say(line)
+    found = await run("get_configuration", {"project": project})
+    if not found.compiles:
+        raise errors.invalid("demo_model_refused", f"The model cannot be used: {found.issues[0].message}")
+    for line in found.needs_trust:
+        _say(line)
+    _say("")
+    await run("trust_configuration", {"project": project, "digest": found.digest})
+
+
+async def _cost(built: app.App, project: str) -> None:
+    run = partial(built.operations.run, _PROOF, door=Door.CLI)
+    used = await run("list_usage", {"project": project, "by": "model"})
+    _say("\nModels")
+    for one in used.usage:
+        cost = f"{money.amount(one.micros)} {used.currency}" if not one.unpriced_tokens else "cost not known"
+        _say(f"  {one.key}: {one.calls} calls, {one.input_tokens:,} tokens in, {one.output_tokens:,} out, {cost}")
+    budget = (await run("get_budgets", {"project": project})).budgets[0]
+    _say(f"  {budget.sentence}")
 
 
 async def _follow(built: app.App, project: str) -> Any:
@@ -194,22 +252,28 @@ async def _look(built: app.App, folder: Path) -> _Seen:
     )
 
 
-def _copy(wanted: Path | None) -> Path:
-    source = _example()
-    folder = wanted.absolute() if wanted is not None else Path(tempfile.mkdtemp(prefix="workstead-demo-")) / EXAMPLE
+def _copy(source: Path, wanted: Path | None, *, model: Chosen | None) -> Path:
+    folder = wanted.absolute() if wanted is not None else Path(tempfile.mkdtemp(prefix="workstead-demo-")) / source.name
     if folder.exists():
         raise errors.conflict("demo_folder_exists", f"{folder} is there already; name a folder that is not.")
-    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    # A real model is not shown the script that solves the example.
+    left_out = ("__pycache__",) if model is None else ("__pycache__", "practice.yaml")
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns(*left_out))
+    if model is not None:
+        own = folder / ".workstead"
+        for path, content in template.materialise().items():
+            (own / path).parent.mkdir(parents=True, exist_ok=True)
+            (own / path).write_bytes(demo_models.configured(content, model) if path == FILE else content)
     return folder
 
 
-def _example() -> Path:
-    """The example, in an installed package or in the repository."""
+def _example(name: str = EXAMPLE) -> Path:
+    """An example, in an installed package or in the repository."""
     here = Path(template.__file__).parent.parent
     for root in (here / "examples", here.parent.parent / "examples"):
-        if (root / EXAMPLE).is_dir():
-            return root / EXAMPLE
-    raise errors.unavailable("example_missing", f"The example {EXAMPLE!r} is not installed here.")
+        if (root / name).is_dir():
+            return root / name
+    raise errors.unavailable("example_missing", f"The example {name!r} is not installed here.")
 
 
 def _verdict(seen: _Seen) -> str:

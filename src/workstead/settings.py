@@ -53,6 +53,12 @@ class Settings:
     """How long practice waits before each answer."""
     assistant_calls_per_minute: int
     """How many calls one assistant has each minute."""
+    account_calls_per_minute: int
+    """How many calls all assistants of one account have together each minute."""
+    active_changes: int
+    """How many changes and commands of programs may be under way at once."""
+    active_changes_per_account: int
+    """How many of them may be one account's."""
     address_calls_per_minute: int
     """How many requests the MCP door takes from one address each minute."""
     database_url: str | None = field(repr=False)
@@ -241,5 +247,8 @@ SETTINGS = (
     Setting(key="database_url", default=None, parse=_database_url),
     Setting(key="practice_pace_ms", default=0, parse=_number(0, 60_000, "milliseconds")),
     Setting(key="assistant_calls_per_minute", default=1_200, parse=_number(1, 600_000, "calls")),
+    Setting(key="account_calls_per_minute", default=3_600, parse=_number(1, 600_000, "calls")),
+    Setting(key="active_changes", default=16, parse=_number(1, 1_000, "changes")),
+    Setting(key="active_changes_per_account", default=4, parse=_number(1, 1_000, "changes")),
     Setting(key="address_calls_per_minute", default=6_000, parse=_number(1, 600_000, "requests")),
 )

@@ -245,6 +245,7 @@ def test_what_only_a_person_may_do_can_never_be_handed_on() -> None:
         Permission.PROJECTS_RUN,
         Permission.PROJECTS_WRITE,
         Permission.RUNS_READ,
+        Permission.WORKSPACE_READ,
         Permission.WORKSPACE_RUN,
         Permission.WORKSPACE_WRITE,
     } == GRANTABLE

@@ -12,7 +12,7 @@ def test_each_role_has_what_the_one_before_has_and_more() -> None:
     """Viewer reads; editor also writes, controls and runs; owner also trusts; the operator everything."""
     viewer, editor, owner = (roles.PERMISSIONS[role] for role in (Role.VIEWER, Role.EDITOR, Role.OWNER))
     assert viewer < editor < owner < roles.OPERATOR
-    assert viewer == {Permission.PROJECTS_READ, Permission.RUNS_READ}
+    assert viewer == {Permission.PROJECTS_READ, Permission.RUNS_READ, Permission.WORKSPACE_READ}
     assert editor - viewer == {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
     assert owner - editor == {
         Permission.PROJECT_BUDGET,

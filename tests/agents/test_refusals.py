@@ -62,7 +62,7 @@ async def test_a_second_refusal_blocks_the_card_and_no_third_request_is_made(tmp
         rows = place.rows()
         with instance.transaction(place.instance.path) as tx:
             ends = tx.all(_ENDS)
-    assert end == task.Blocked(reason=refusals.BLOCKED)
+    assert end == task.Blocked(reason=refusals.blocked(desk.AGENT, rows[-1].number))
     assert len(notices(rows)) == 2
     marker = refusals.of_row(rows[-1])
     assert (marker.row, marker.candidate) == (rows[-1].number, WHO)

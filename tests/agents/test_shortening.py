@@ -14,7 +14,8 @@ from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.genesis import Genesis, How, Strategy
 from workstead.agents.models import failures
 from workstead.agents.models.shape import Answer, Call, Finish, Purpose, Request, Role, Sent
-from workstead.work.workflow.graph import Candidate, Prompt
+from workstead.work.workflow.graph import Candidate, Prompt, ProviderKind
+from workstead.work.workflow.money import Budgets, Limits
 
 COVERS_MODULES = (
     "agents/compaction.py",
@@ -318,3 +319,17 @@ async def test_room_that_is_taken_by_what_must_stay_is_not_summarised_at_every_t
         await place.turns(model, desk.tool("a")).run()
         assert isinstance(place.summarizer, Summaries)
         assert len(place.summarizer.asked) <= 2
+
+
+@pytest.mark.covers("W14", "X03")
+async def test_a_summary_is_paid_from_the_same_budgets(tmp_path: Path) -> None:
+    """X03: checked before every model call; a spent budget blocks the card and the conversation stays as it was."""
+    with place_with(tmp_path) as place:
+        # Practice costs nothing, so it is told to be somebody else.
+        place.provider = replace(place.provider, kind=ProviderKind.OPENAI_CHAT, base_url="http://127.0.0.1:1/v1")
+        place.budgets = Budgets(agents={desk.AGENT: Limits(tokens=500)})
+        place.append(*[desk.said(BIG)] * 14)
+        end = await place.turns(desk.Model(answers=[desk.ends()])).run()
+        assert segments(place) == []
+    assert isinstance(end, task.Blocked)
+    assert end.reason.startswith("The conversation could not be shortened. The budget of ")

@@ -47,3 +47,13 @@ def test_changes_under_way_are_counted_for_each_account_and_for_all() -> None:
     held[0].__exit__(None, None, None)
     with active.one("account-0"):
         pass
+
+
+def test_the_operator_says_how_many() -> None:
+    """Settings `active_changes` and `active_changes_per_account`."""
+    active = Active(per_account=1, per_process=2)
+    with active.one("a"), active.one("b"):
+        for account, code in (("a", "calls_active"), ("c", "server_busy")):
+            with pytest.raises(errors.Refusal) as refused, active.one(account):
+                raise AssertionError("must not be admitted")
+            assert refused.value.code == code

@@ -30,7 +30,7 @@ async def test_a_card_that_a_content_policy_blocked_is_in_the_projects_history(t
         (one,) = found.refusals
         marker = shed.rows("lead")[one.row - 1]
         exchanges = [str(row[0]) for row in shed.look(lambda tx: tx.all(_EXCHANGES))]
-    assert (run.ending, run.reason) == (Ending.BLOCKED, refusals.BLOCKED)
+    assert (run.ending, run.reason) == (Ending.BLOCKED, refusals.blocked("lead", one.row))
     assert (one.card_id, one.agent, one.provider, one.model) == ("project", "lead", "second", "m2")
     assert list(one.exchanges) == exchanges
     assert marker.kind is RowKind.REFUSAL

@@ -67,6 +67,6 @@ def test_the_summarizer_of_the_configuration_writes_for_everybody() -> None:
     extra = "compaction: {summarizer_candidate: {provider: large, model: big}}\n"
     made, (route,) = means("practice", extra=extra)
     assert [(each.provider, each.model) for each in route.candidates] == [("large", "big")]
-    assert made.summaries.candidate == route.candidates[0]
+    assert made.summaries.candidates == route.candidates
     assert made.summaries.room.tokens == 80_000 - 2000
     assert route.temperature is None

@@ -51,6 +51,7 @@ def endpoint(
     *,
     uses: Uses | None = None,
     per_minute: int = 600_000,
+    per_account: int = 600_000,
     per_address: int = 600_000,
     failures: int = 600_000,
     library: Library | None = None,
@@ -65,7 +66,7 @@ def endpoint(
         library=library or Library(),
         acts=tuple(acts),
     )
-    rates = Rates(calls=per_minute, requests=per_address, failures=failures)
+    rates = Rates(calls=per_minute, account_calls=per_account, requests=per_address, failures=failures)
     return build(behind, rates, clock=live.clock)
 
 

@@ -18,7 +18,7 @@ from workstead import instance
 from workstead.doors import control_client
 from workstead.doors.control_client import Server
 
-WAIT_S = 15.0  # for a start on a busy machine; everything else is bounded by five seconds
+WAIT_S = 60.0  # for a start, or a whole run, on a busy machine; everything else is bounded by five seconds
 SOURCE = Path(__file__).parents[2] / "src"
 
 

@@ -29,6 +29,7 @@ MEANINGS: Mapping[Permission, str] = {
     Permission.SECRETS_MANAGE: "store and delete the instance's secrets",
     Permission.SIGN_IN: "sign in",
     Permission.TOKENS_MANAGE: "make and revoke one's own tokens for the API",
+    Permission.WORKSPACE_READ: "read files of the folder, except keys and private state",
     Permission.WORKSPACE_RUN: "run commands in the folder, contained and without network",
     Permission.WORKSPACE_WRITE: "write files of the folder",
 }

@@ -13,7 +13,7 @@ class Role(StrEnum):
     OWNER = "owner"
 
 
-_VIEWER = frozenset({Permission.PROJECTS_READ, Permission.RUNS_READ})
+_VIEWER = frozenset({Permission.PROJECTS_READ, Permission.RUNS_READ, Permission.WORKSPACE_READ})
 _EDITOR = _VIEWER | {Permission.PROJECTS_WRITE, Permission.PROJECTS_CONTROL, Permission.PROJECTS_RUN}
 
 PERMISSIONS: dict[Role, frozenset[Permission]] = {

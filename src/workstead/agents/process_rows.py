@@ -1,4 +1,7 @@
-"""What is kept of a process: its birth, written before anything of it runs, its end, and whether it is open."""
+"""What is kept of a process: its birth, written before anything of it runs, and its end.
+
+Append-only but for the mark that it is open.
+"""
 
 from dataclasses import dataclass
 from typing import cast

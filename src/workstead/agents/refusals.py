@@ -10,7 +10,10 @@ from workstead.kernel.canonical import Json
 from workstead.kernel.transaction import Tx
 from workstead.work.workflow.graph import Candidate
 
-BLOCKED = "Provider content policy blocked this card after one safety-respecting reframing attempt."
+BLOCKED = (
+    "Provider content policy blocked this card after one safety-respecting reframing attempt. "
+    "Change what the card asks for, then Run."
+)
 
 _FORMAT = 1
 _RETRY = (
@@ -30,6 +33,11 @@ class Refusal:
     candidate: Candidate
     first: str
     second: str
+
+
+def blocked(agent: str, row: int) -> str:
+    """Why the card is blocked, and where the marker stands."""
+    return f"{BLOCKED} Row {row} of the conversation of {agent} records it."
 
 
 def retry_row(input_id: str) -> NewRow:

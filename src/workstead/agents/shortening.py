@@ -24,6 +24,7 @@ from workstead.kernel.effects import Effects
 from workstead.kernel.transaction import Tx
 
 S = TypeVar("S")
+_RELIEF = 0.9
 
 _log = structlog.get_logger()
 
@@ -68,7 +69,7 @@ class Shortening:
         """What the call comes to; a TooLong only when nothing more can be tried. make: the request, anew each time."""
         self._refused = False
         request = make()
-        if self._ahead and sizing.estimate_tokens(sizing.text_bytes(request)) > self._means.room.trigger_tokens:
+        if self._ahead and self._has_grown(request):
             end = await self._shorten(Strategy.AHEAD, request)
             if isinstance(end, task.Blocked | task.Failed):
                 return end
@@ -87,6 +88,12 @@ class Shortening:
             if end is not None:
                 return end
             request = make()
+
+    def _has_grown(self, request: Request) -> bool:
+        """Whether it is time; the exact size is only measured where the texts alone come near it."""
+        room = self._means.room
+        near = 2 * sizing.estimate_tokens(sizing.text_bytes(request)) > room.trigger_tokens
+        return near and room.tokens_of(request) > room.trigger_tokens
 
     async def _shorten(self, strategy: Strategy, request: Request) -> task.Blocked | task.Failed | _Unchanged | None:
         """Let a new segment begin; None where one did."""
@@ -111,7 +118,8 @@ class Shortening:
             # What stays is too large; until the exact size forbids it the work goes on as it is.
             self._ahead = False
             return _Unchanged(why=found.why)
-        self._ahead = begins.after_tokens <= means.room.trigger_tokens
+        # Where what must stay takes most of the room, every answer would be paid for with a summary.
+        self._ahead = begins.after_tokens <= _RELIEF * means.room.trigger_tokens
         await self._publish(begins)
         _log.info(
             "conversation shortened",

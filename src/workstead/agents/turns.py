@@ -93,6 +93,7 @@ class _Refused:
 
     candidate: Candidate
     input_id: str
+    row: int
 
 
 _Answered = _Said | _Refused | TooLong | task.Blocked | task.Failed
@@ -122,7 +123,7 @@ class Turns:
             if isinstance(said, _Refused):
                 said = await self._ask(self._request(said.candidate), after=said)
             if isinstance(said, _Refused):
-                return task.Blocked(reason=refusals.BLOCKED)
+                return task.Blocked(reason=refusals.blocked(self._task.agent.name, said.row))
             if isinstance(said, TooLong):
                 return said.end
             if not isinstance(said, _Said):
@@ -315,8 +316,8 @@ class Turns:
             row = refusals.marker_row(
                 tx, one.conversation, candidate=candidate, first=after.input_id, second=claimed.input_id
             )
-        conversations.append(tx, one.conversation, [row], activation_id=one.activation_id)
-        return _Refused(candidate=candidate, input_id=claimed.input_id)
+        number = conversations.append(tx, one.conversation, [row], activation_id=one.activation_id)
+        return _Refused(candidate=candidate, input_id=claimed.input_id, row=number)
 
     async def _act(self, placed: _Placed) -> None:
         """Act on one call; its result stands in the conversation when this returns, cancelled or not."""

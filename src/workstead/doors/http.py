@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 from uuid import uuid4
 
-import anyio
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -48,8 +47,6 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
-
-BODY_WAIT_S = 30.0
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _HEADERS_KEY = "workstead.headers"
@@ -193,31 +190,19 @@ def _browses(scope: Scope) -> bool:
 
 
 class _Limited:
-    """Counts a body as it is read, because a chunked one announces no length; waits for its end, but not for ever."""
+    """Counts a body as it is read, because a chunked one announces no length."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._seen_bytes = 0
-        self._whole = False
-        self._until = anyio.current_time() + BODY_WAIT_S
 
     async def receive(self) -> Message:
-        message = await self._next()
-        self._whole = not message.get("more_body", False)
+        message = await self._receive()
         self._seen_bytes += len(message.get("body", b""))
         if self._seen_bytes > BODY_LIMIT_BYTES:
             # The application answers it as it answers any refused request.
             raise HTTPException(status_code=413)
         return message
-
-    async def _next(self) -> Message:
-        if self._whole:
-            # What follows is only that the client has gone, which may take as long as the answer.
-            return await self._receive()
-        with anyio.CancelScope(deadline=self._until) as waiting:
-            return await self._receive()
-        assert waiting.cancelled_caught
-        raise HTTPException(status_code=408)
 
 
 def _too_large() -> Response:

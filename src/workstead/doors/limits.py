@@ -71,19 +71,21 @@ class Seen:
 
 
 class Active:
-    """How many changes of one account, and of all, are under way."""
+    """How many changes of one account, and of all, are under way; one count for all doors of a process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, per_account: int = ACTIVE_PER_ACCOUNT, per_process: int = ACTIVE_PER_PROCESS) -> None:
+        self._per_account = per_account
+        self._per_process = per_process
         self._of: Counter[str] = Counter()
 
     @contextmanager
     def one(self, account: str) -> Iterator[None]:
         """Hold a place. Raises `limit` when the account has too many, `busy` when the process has."""
-        if self._of[account] >= ACTIVE_PER_ACCOUNT:
-            message = f"{ACTIVE_PER_ACCOUNT} changes of yours are under way; wait for one of them."
+        if self._of[account] >= self._per_account:
+            message = f"{self._per_account} changes of yours are under way; wait for one of them."
             raise errors.limit("calls_active", message, retry_after_s=_RETRY_S)
-        if self._of.total() >= ACTIVE_PER_PROCESS:
-            message = f"{ACTIVE_PER_PROCESS} changes are under way here; try again."
+        if self._of.total() >= self._per_process:
+            message = f"{self._per_process} changes are under way here; try again."
             raise errors.busy("server_busy", message, retry_after_s=_RETRY_S)
         self._of[account] += 1
         try:

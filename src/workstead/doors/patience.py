@@ -6,12 +6,13 @@ drips bytes, or never stops, would hold a connection and its memory for nothing.
 
 import contextlib
 import resource
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-WAIT_S = 10.0
+HEAD_WAIT_S = 10.0
+BODY_WAIT_S = 30.0
 HEAD_LIMIT_BYTES = 64 * 1024
 CONNECTIONS_MOST = 4096
 # Beside connections: the database, files of projects, pipes of commands.
@@ -24,22 +25,30 @@ _TOO_LARGE = (
 )
 
 
+Part = Literal["nothing", "head", "body"]
+_WAITS_S: dict[Part, float] = {"head": HEAD_WAIT_S, "body": BODY_WAIT_S}
+
+
 class Patient(HttpToolsProtocol):
-    """A connection that is closed when its next request does not come to the end of its head in time."""
+    """A connection that is closed when what has begun on it does not come to its end in time.
+
+    A request that comes in one piece, as almost all do, sets no timer.
+    """
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
+        self._part: Part = "nothing"
+        self._awaited: Part = "nothing"
         self._head_bytes = 0
-        self._in_head = True
-        self._waiting: Any = None
+        self._timer: Any = None
 
     def connection_made(self, transport: Any) -> None:
-        """Take it, unless there are too many."""
+        """Take it, unless there are too many; it has to say something soon."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS_MOST:
             transport.abort()
             return
-        self._wait()
+        self._wait("head", HEAD_WAIT_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
@@ -47,53 +56,55 @@ class Patient(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, at most so much of a head."""
-        in_head = self._in_head
+        """Read on, for so long, and at most so much of a head."""
         super().data_received(data)
-        if not (in_head and self._in_head):
+        part = self._part
+        if part == "nothing":
+            self._stop_waiting()
             return
-        self._head_bytes += len(data)
-        if self._head_bytes > HEAD_LIMIT_BYTES and not self.transport.is_closing():
-            self.transport.write(_TOO_LARGE)
-            self.transport.close()
+        if part != self._awaited:
+            self._wait(part, _WAITS_S[part])
+        if part == "head":
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT_BYTES and not self.transport.is_closing():
+                self.transport.write(_TOO_LARGE)
+                self.transport.close()
 
     def on_message_begin(self) -> None:
         """A request's first line has begun to come."""
-        super().on_message_begin()
+        self._part = "head"
         self._head_bytes = 0
-        self._in_head = True
-        if self._waiting is None:
-            self._wait()
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """A request's head is whole; its door decides how long its body may take."""
-        self._in_head = False
-        self._stop_waiting()
+        """A request's head is whole; its body may take longer, or less where its door says so."""
+        self._part = "body"
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """A request is whole; another may begin."""
+        self._part = "nothing"
         super().on_message_complete()
-        self._stop_waiting()
-        self._in_head = True
-        self._head_bytes = 0
 
     def on_response_complete(self) -> None:
         """It was answered; a request that was answered before it was whole is not waited for much longer."""
         super().on_response_complete()
-        if not self._in_head and self._waiting is None and not self.transport.is_closing():
-            self._wait()
+        if self._part == "body" and not self.transport.is_closing():
+            self._wait("body", HEAD_WAIT_S)
 
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(WAIT_S, self._give_up)
+    def _wait(self, part: Part, seconds: float) -> None:
+        self._stop_waiting()
+        self._awaited = part
+        self._timer = self.loop.call_later(seconds, self._give_up)
 
     def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+        self._awaited = "nothing"
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _give_up(self) -> None:
-        self._waiting = None
+        self._timer = None
         if not self.transport.is_closing():
             self.transport.abort()
 

@@ -26,6 +26,7 @@ class Permission(StrEnum):
     SECRETS_MANAGE = "secrets:manage"
     SIGN_IN = "sign_in:use"
     TOKENS_MANAGE = "tokens:manage"
+    WORKSPACE_READ = "workspace:read"
     WORKSPACE_RUN = "workspace:run"
     WORKSPACE_WRITE = "workspace:write"
 

@@ -126,6 +126,25 @@ async def test_an_assistant_that_calls_too_often_is_told_when_it_may_again(tmp_p
 
 
 @pytest.mark.covers("K16")
+async def test_the_assistants_of_one_account_share_its_calls(tmp_path: Path) -> None:
+    """K16: per account too, or whoever has ten tokens would have ten allowances; another account has its own."""
+    clock = SetClock()
+    found = instance.founded(tmp_path / "db", clock=clock)
+    bo = instance.joined(found, name="Bo", clock=clock)
+    mine = [door.token(found.path, owner_id=found.operator.person.id, clock=clock) for _ in range(2)]
+    another = door.token(found.path, owner_id=bo.person.id, clock=clock)
+    body: Message = {"type": "http.request", "body": call("read_note", project="garden", note="n")}
+    with instance.opened(found.path, operations=notes.OPERATIONS, clock=clock) as live:
+        endpoint = door.endpoint(live, per_account=3)
+        codes = [door.refused(result(await answer(endpoint, mine[turn % 2], events(body)))) for turn in range(4)]
+        assert codes[2] != "rate_limited"
+        assert codes[3] == "rate_limited"
+        assert door.refused(result(await answer(endpoint, another, events(body)))) != "rate_limited"
+        clock.advance(seconds=20)
+        assert door.refused(result(await answer(endpoint, mine[1], events(body)))) == codes[0]
+
+
+@pytest.mark.covers("K16")
 async def test_an_address_that_asks_too_often_is_answered_429(tmp_path: Path) -> None:
     """Before anything is read for it."""
     found = instance.founded(tmp_path / "db")

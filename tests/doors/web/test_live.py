@@ -1,6 +1,7 @@
 """Live hints: what changed and never what it became; the stream ends with the right to it."""
 
 import http.client
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,6 +9,7 @@ import pytest
 
 from support import server
 from support.server import Running
+from workstead.doors.web import rendering
 
 pytestmark = pytest.mark.covers("K11")
 
@@ -53,6 +55,22 @@ def test_a_server_that_stops_ends_its_streams_at_once(tmp_path_factory: pytest.T
         with stream(found, "projects") as lines:
             assert found.stop() == 0
             assert "event: gone" not in list(lines)
+
+
+def test_every_region_has_an_id_and_follows_topics_that_exist() -> None:
+    """A region that follows a topic nobody announces would never be fetched again."""
+    known = re.compile(
+        r"run|budget|configuration|cards/[^/]+(/records/[^/]+|/processes/[^/]+)?|conversations/[^/]+/[^/]+"
+    )
+    regions = 0
+    for path in sorted(rendering.FOLDER.glob("*.html")):
+        for tag in re.findall(r"<[a-z]+ [^<]*?data-region[^>]*>", path.read_text(encoding="utf-8")):
+            regions += 1
+            assert re.search(r'\sid="[a-z-]+"', tag), f"{path.name}: {tag}"
+            topics = re.search(r'data-topics="([^"]*)"', tag)
+            for topic in re.sub(r"{{.*?}}", "x", topics[1]).split() if topics else ():
+                assert known.fullmatch(topic), f"{path.name}: {topic}"
+    assert regions > 15
 
 
 @contextmanager

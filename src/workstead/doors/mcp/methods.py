@@ -60,6 +60,15 @@ Method = Callable[[Request], Awaitable[Mapping[str, object]]]
 Read = Callable[[Revision, Mapping[str, Json], Run], Awaitable[dict[str, object]]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one assistant, and all of one account, may call in a minute, and how many changes may be under way."""
+
+    calls: Allowance
+    accounts: Allowance
+    active: Active
+
+
 class Methods:
     """The dispatcher. acts: tools beside the operations. library: what is read by address, and prompts."""
 
@@ -70,7 +79,7 @@ class Methods:
         effects: Effects,
         redactor: Redactor,
         uses: Uses,
-        calls: Allowance,
+        limits: Limits,
         library: Library,
         acts: Iterable[AnyAct] = (),
     ) -> None:
@@ -79,8 +88,7 @@ class Methods:
         self._effects = effects
         self._redactor = redactor
         self._uses = uses
-        self._calls = calls
-        self._active = Active()
+        self._limits = limits
         reading = Reading(library, redactor=redactor)
         both: dict[str, Method] = {
             "tools/call": self._call,
@@ -190,14 +198,19 @@ class Methods:
     @contextmanager
     def _admitted(self, request: Request, *, changes: bool, arguments: dict[str, Json]) -> Iterator[None]:
         """Hold what limits give; raises `limit`, `busy`, and `invalid` for a change with a hidden secret in it."""
-        wait_s = self._calls.take(request.assistant.id)
-        if wait_s is not None:
-            message = f"This assistant has used its calls of this minute; there is one in {wait_s:.1f} s."
-            raise errors.limit("rate_limited", message, retry_after_s=round(wait_s, 1))
+        sender = request.assistant
+        for allowance, key, whose in (
+            (self._limits.calls, sender.id, "This assistant has"),
+            (self._limits.accounts, sender.owner.id, "The assistants of this account have together"),
+        ):
+            wait_s = allowance.take(key)
+            if wait_s is not None:
+                message = f"{whose} used the calls of this minute; there is one in {wait_s:.1f} s."
+                raise errors.limit("rate_limited", message, retry_after_s=round(wait_s, 1))
         if changes and redaction.holds_placeholder(arguments):
             message = "The input holds a placeholder of a hidden secret; writing it would destroy what it stands for."
             raise errors.invalid("placeholder_in_write", message)
-        with self._active.one(request.assistant.owner.id) if changes else nullcontext():
+        with self._limits.active.one(request.assistant.owner.id) if changes else nullcontext():
             yield
 
     def _noted(self, request: Request, operation: str, code: str) -> None:

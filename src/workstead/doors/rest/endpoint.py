@@ -45,16 +45,18 @@ _LOG = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What the door takes: requests of an address, wrong tokens of an address, calls of a credential."""
+    """What the door takes: requests and wrong tokens of an address, calls of a credential, changes under way."""
 
     addresses: Allowance
     failures: Allowance
     calls: Allowance
+    active: Active
 
 
-def limits(clock: Clock, *, per_address: int, per_credential: int) -> Limits:
-    """Limits by the minute."""
+def limits(clock: Clock, *, per_address: int, per_credential: int, active: Active) -> Limits:
+    """Limits by the minute, and how many changes may be under way."""
     return Limits(
+        active=active,
         addresses=Allowance(per_minute=per_address, clock=clock),
         failures=Allowance(per_minute=FAILURES_PER_MINUTE, clock=clock),
         calls=Allowance(per_minute=per_credential, clock=clock),
@@ -75,7 +77,6 @@ class Endpoint:
         self._facts = facts
         self._redactor = redactor
         self._limits = limits
-        self._active = Active()
         self._addresses = [(Address(one.path, _nothing, methods=[one.method]), one) for one in ROUTES]
         self._fields = lru_cache(maxsize=None)(lambda name: openapi.fields(operations.table[name]))
 
@@ -132,7 +133,7 @@ class Endpoint:
         if redaction.holds_placeholder(given):
             message = "The input holds a placeholder of a hidden secret; writing it would destroy what it stands for."
             raise errors.invalid("placeholder_in_write", message)
-        with self._active.one(cast("SecretProof", proof).digest):
+        with self._limits.active.one(cast("SecretProof", proof).digest):
             return await self._operations.run(proof, name, given, door=Door.REST)
 
     def _shown(

@@ -57,6 +57,8 @@ LINES: tuple[tuple[str, str, str, int], ...] = (
     ("GET", f"{_P}/configuration", "get_configuration", 200),
     ("POST", f"{_P}/configuration/trust", "trust_configuration", 200),
     ("GET", f"{_P}/evidence", "list_evidence", 200),
+    ("GET", f"{_P}/file", "read_file", 200),
+    ("GET", f"{_P}/files", "list_files", 200),
     ("GET", f"{_P}/refusals", "list_refusals", 200),
     ("GET", f"{_P}/run", "get_run", 200),
     ("POST", f"{_P}/run", "start_run", 200),

@@ -1,6 +1,6 @@
 """The desk: what every page handler works with, one frozen value."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -25,9 +25,15 @@ PAGES = 200
 """How many pages of a list one page of ours shows at most."""
 
 
+Keep = Callable[[Proof, Mapping[str, Json]], Awaitable[Json]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What a page handler may use. doctor: what was found on this machine. addresses: the API's, with what they do."""
+    """What a page handler may use. doctor: what was found on this machine. addresses: the API's, with what they do.
+
+    keep: seals a secret and stores it.
+    """
 
     operations: Operations
     watch: Watch
@@ -35,6 +41,7 @@ class Desk:
     renderer: Renderer
     redactor: Redactor
     doctor: Callable[[], Mapping[str, Json]]
+    keep: Keep
     addresses: Sequence[tuple[str, str, str]] = ()
 
     def redact(self, value: Json) -> Json:

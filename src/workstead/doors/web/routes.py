@@ -15,7 +15,7 @@ from workstead import errors
 from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
-from workstead.doors.web.desk import Desk
+from workstead.doors.web.desk import Desk, Keep
 from workstead.doors.web.pages import (
     account,
     assistants,
@@ -23,6 +23,9 @@ from workstead.doors.web.pages import (
     comments,
     conversations,
     events,
+    files,
+    gallery,
+    keys,
     processes,
     projects,
     runs,
@@ -47,16 +50,23 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/account", account.show),
     ("POST", "/account/tokens", account.create),
     ("POST", "/account/tokens/{token}/revoke", account.revoke),
+    ("GET", "/keys", keys.show),
+    ("POST", "/keys", keys.put),
+    ("POST", "/keys/{name}/delete", keys.delete),
     ("GET", "/api", account.api),
     ("GET", "/mcp", assistants.connect),
     ("GET", "/assistants", assistants.show),
     ("POST", "/assistants", assistants.create),
     ("GET", "/assistants/permissions", assistants.permissions),
     ("POST", "/assistants/{assistant}/revoke", assistants.revoke),
+    ("GET", "/gallery", gallery.show),
     ("GET", "/projects/{slug}", projects.show),
     ("GET", "/projects/{slug}/configuration", settings.show),
     ("POST", "/projects/{slug}/configuration", settings.trust),
     ("GET", "/projects/{slug}/events", events.show),
+    ("GET", "/projects/{slug}/files", files.show),
+    ("GET", "/projects/{slug}/files/{path:path}", files.show),
+    ("GET", "/projects/{slug}/pictures/{path:path}", files.picture),
     ("GET", "/projects/{slug}/runs", runs.show),
     ("GET", "/projects/{slug}/settings", settings.show),
     ("GET", "/projects/{slug}/workflows/{type}", workflows.show),
@@ -87,6 +97,7 @@ class Web:
         facts: ServerFacts,
         redactor: Redactor,
         doctor: Callable[[], Mapping[str, Json]],
+        keep: Keep,
         addresses: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         self.ending = anyio.Event()
@@ -99,6 +110,7 @@ class Web:
             renderer=renderer,
             redactor=redactor,
             doctor=doctor,
+            keep=keep,
             addresses=addresses,
         )
         routes = [Route(path, partial(handler, desk), methods=[method]) for method, path, handler in ROUTES]

@@ -1,43 +1,28 @@
 // Live regions: <body data-topic="projects/x"> follows a project; <section id="tree" data-region data-topics="cards/*">
 // is fetched again from this page's own address after a hint about one of its topics, and swapped by id (a star stands
 // for one step). Without data-topics a region follows everything. Hints carry no content, and losing one costs nothing:
-// whenever the stream opens again, everything shown is fetched.
+// whenever the stream opens, everything shown is fetched, because something may have changed since the page was made.
 
+import { share } from "./stream.js";
 import { swap } from "./regions.js";
 
 const GATHER_MS = 80;
-const topic = document.body.dataset.topic;
 const note = document.getElementById("link-note");
-let source = null;
 let waiting = null;
 let loading = false;
 let again = false;
 let hinted = new Set();
 let everything = false;
 
-function follow() {
-  source = new EventSource(`/live?topic=${encodeURIComponent(topic)}`);
-  let first = true;
-  source.addEventListener("open", () => {
-    note.hidden = true;
-    if (!first) all();
-    first = false;
-  });
-  source.addEventListener("changed", (event) => {
-    hinted.add(JSON.parse(event.data).topic);
+function heard(said) {
+  if (said.kind === "gone") location.reload();
+  else if (said.kind === "changed") {
+    hinted.add(said.topic);
     soon();
-  });
-  source.addEventListener("gone", () => location.reload());
-  source.addEventListener("error", () => {
-    note.hidden = false;
-    // A refused stream is never tried again by the browser itself; the page says why when it is reloaded.
-    if (source.readyState === EventSource.CLOSED) all();
-  });
-}
-
-function leave() {
-  source?.close();
-  source = null;
+  } else {
+    note.hidden = said.kind === "open";
+    if (said.kind !== "broken") all();
+  }
 }
 
 function all() {
@@ -90,13 +75,18 @@ function about(topics) {
   };
 }
 
-// A hidden tab holds no stream: browsers allow few connections per host.
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) leave();
-  else if (!source) {
-    follow();
+const topic = document.body.dataset.topic;
+if (topic) {
+  const stream = share(topic, heard);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) stream.leave();
+    else {
+      stream.follow();
+      all();
+    }
+  });
+  if (!document.hidden) {
+    stream.follow();
     all();
   }
-});
-
-if (topic && !document.hidden) follow();
+}
