@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from support import browser as browsers
 from support import server
@@ -36,8 +36,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(chromium: Browser, folder: Path, *, width: int, dark: bool) -> Page:
     """The page of a folder on a device of this width."""
-    scheme = "dark" if dark else "light"
-    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    viewport: ViewportSize = {"width": width, "height": 800}
+    context = chromium.new_context(viewport=viewport, color_scheme="dark" if dark else "light")
     page = context.new_page()
     page.goto((folder / "index.html").as_uri())
     return page

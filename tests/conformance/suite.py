@@ -147,7 +147,7 @@ def _failures(results: Path, name: str) -> tuple[str, ...]:
 
 
 def _npm(*words: str) -> None:
-    command = ["npm", *words, "--no-audit", "--no-fund", "--loglevel=error"]
+    command = ["npm", *words, "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"]
     try:
         subprocess.run(command, cwd=BUILD, capture_output=True, text=True, timeout=PREPARE_S, check=True)
     except subprocess.CalledProcessError as failed:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, literal_column, select, update
 
 from workstead.agents import budgets
 from workstead.agents.models.shape import Finish, Purpose, Sent, Usage
@@ -33,14 +33,11 @@ class Exchange:
 
 _ADD = prepared(insert(exchange))
 _END = prepared(insert(exchange_end))
+_CLOSE = prepared(update(exchange).where(exchange.c.id == bindparam("k_id")).values(open=literal_column("0")))
 _OPEN = prepared(
     select(exchange.c.id)
-    .select_from(
-        exchange.join(conversation, conversation.c.id == exchange.c.conversation_id).outerjoin(
-            exchange_end, exchange_end.c.exchange_id == exchange.c.id
-        )
-    )
-    .where(conversation.c.project_id == bindparam("k_project_id"), exchange_end.c.exchange_id.is_(None))
+    .select_from(exchange.join(conversation, conversation.c.id == exchange.c.conversation_id))
+    .where(conversation.c.project_id == bindparam("k_project_id"), exchange.c.open == literal_column("1"))
 )
 
 
@@ -62,6 +59,7 @@ def add(tx: Tx, one: Exchange) -> None:
         tools_digest=one.tools_digest,
         request_bytes=one.request_bytes,
         at=tx.at,
+        open=1,
     )
 
 
@@ -105,3 +103,4 @@ def end(
         attempts=sent.attempts if sent is not None else None,
         at=tx.at,
     )
+    tx.run(_CLOSE, k_id=exchange_id)

@@ -1,9 +1,12 @@
-"""What is kept of a process: its birth, written before anything of it runs, and its end. Append-only."""
+"""What is kept of a process: its birth, written before anything of it runs, and its end.
+
+Append-only but for the mark that it is open.
+"""
 
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, literal_column, select, update
 
 from workstead.agents.tables import process, process_end
 from workstead.kernel import feed
@@ -58,6 +61,7 @@ class EndRow:
 
 _ADD = prepared(insert(process))
 _END = prepared(insert(process_end))
+_CLOSE = prepared(update(process).where(process.c.id == bindparam("k_id")).values(open=literal_column("0")))
 _BOTH = select(
     process.c.id,
     process.c.project_id,
@@ -85,7 +89,7 @@ _OF_CARD = prepared(
     ).order_by(process.c.started_at, process.c.id)
 )
 _OPEN = prepared(
-    _BOTH.where(process.c.project_id == bindparam("k_project_id"), process_end.c.process_id.is_(None)).order_by(
+    _BOTH.where(process.c.project_id == bindparam("k_project_id"), process.c.open == literal_column("1")).order_by(
         process.c.started_at, process.c.id
     )
 )
@@ -105,6 +109,7 @@ def add(tx: Tx, started: Started) -> None:
         start_ticks=started.birth.start_ticks,
         boot_id=started.birth.boot_id,
         started_at=tx.at,
+        open=1,
     )
     _told(tx, started.scope, started.card_id, started.id)
 
@@ -123,6 +128,7 @@ def end(tx: Tx, *, scope: str, card_id: str, process_id: str, ended: Ended) -> N
         stderr_complete=int(ended.stderr_complete),
         at=tx.at,
     )
+    tx.run(_CLOSE, k_id=process_id)
     _told(tx, scope, card_id, process_id)
 
 

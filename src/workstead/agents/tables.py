@@ -60,7 +60,14 @@ exchange = Table(
     Column("tools_digest", TEXT, nullable=False),
     Column("request_bytes", BigInteger, nullable=False),
     Column("at", TEXT, nullable=False),
+    Column("open", BigInteger, nullable=False),  # 1 until its end is written
     Index("exchange_conversation", "conversation_id", "id"),
+    Index(
+        "exchange_open",
+        "conversation_id",
+        sqlite_where=text("open = 1"),
+        postgresql_where=text("open = 1"),
+    ),
 )
 
 exchange_end = Table(
@@ -160,6 +167,13 @@ process = Table(
     Column("start_ticks", BigInteger, nullable=False),  # with the boot id: a number used again is another process
     Column("boot_id", TEXT, nullable=False),
     Column("started_at", TEXT, nullable=False),
+    Column("open", BigInteger, nullable=False),  # 1 until its end is written
+    Index(
+        "process_open",
+        "project_id",
+        sqlite_where=text("open = 1"),
+        postgresql_where=text("open = 1"),
+    ),
     Index("process_card", "project_id", "card_id", "id"),
 )
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar, cast
 
 import anyio
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, literal_column, select, update
 
 from workstead import errors
 from workstead.clock import Clock, iso, parse_iso
@@ -62,24 +62,22 @@ class Unsettled:
 
 _CLAIM = prepared(insert(effect))
 _END = prepared(insert(effect_end))
+_CLOSE = prepared(update(effect).where(effect.c.id == bindparam("k_id")).values(open=literal_column("0")))
 _UNSETTLED = prepared(
     select(effect.c.id, effect.c.kind, effect.c.subject, effect.c.boot_id, effect.c.claimed_at)
-    .select_from(effect.outerjoin(effect_end, effect_end.c.effect_id == effect.c.id))
     .where(
         effect.c.scope == bindparam("k_scope"),
-        effect_end.c.effect_id.is_(None),
+        effect.c.open == literal_column("1"),
         effect.c.boot_id != bindparam("k_boot_id"),
     )
     .order_by(effect.c.id)
 )
 
 _UNDER_WAY = prepared(
-    select(effect.c.id)
-    .select_from(effect.outerjoin(effect_end, effect_end.c.effect_id == effect.c.id))
-    .where(
+    select(effect.c.id).where(
         effect.c.id == bindparam("k_id"),
         effect.c.boot_id == bindparam("k_boot_id"),
-        effect_end.c.effect_id.is_(None),
+        effect.c.open == literal_column("1"),
     )
 )
 
@@ -186,6 +184,7 @@ class Effects:
             digest=canonical.digest(payload),
             claimed_at=tx.at,
             deadline_at=iso(deadline),
+            open=1,
         )
         feed.add(tx, scope, feed.Event.EFFECT_CLAIMED, topic=f"effects/{subject}")
         return effect_id
@@ -193,6 +192,7 @@ class Effects:
     def end(self, tx: Tx, scope: str, effect_id: str, *, ended: Ended, subject: str) -> None:
         """Write the settlement row."""
         tx.run(_END, effect_id=effect_id, outcome=ended.value, at=tx.at, boot_id=self.boot_id)
+        tx.run(_CLOSE, k_id=effect_id)
         feed.add(tx, scope, feed.Event.EFFECT_ENDED, topic=f"effects/{subject}")
 
     def unsettled(self, tx: Tx, scope: str) -> tuple[Unsettled, ...]:

@@ -1,6 +1,6 @@
 """The kernel's own tables. Columns are text and integers only, so that no driver converts anything."""
 
-from sqlalchemy import BigInteger, Column, Index, MetaData, PrimaryKeyConstraint, Table, Text
+from sqlalchemy import BigInteger, Column, Index, MetaData, PrimaryKeyConstraint, Table, Text, text
 
 METADATA = MetaData()
 
@@ -97,7 +97,16 @@ effect = Table(
     Column("digest", TEXT, nullable=False),  # of what was about to be done
     Column("claimed_at", TEXT, nullable=False),
     Column("deadline_at", TEXT, nullable=False),
+    Column("open", BigInteger, nullable=False),  # 1 until its end is written
     Index("effect_scope", "scope", "id"),
+    # A recovery asks for the few that are open; without this it would read all there ever were.
+    Index(
+        "effect_open",
+        "scope",
+        "id",
+        sqlite_where=text("open = 1"),
+        postgresql_where=text("open = 1"),
+    ),
 )
 
 effect_end = Table(

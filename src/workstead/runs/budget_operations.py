@@ -66,7 +66,7 @@ class Standing(StrEnum):
     WARNED = "warned"  # 80 % are used
 
 
-class Source(StrEnum):
+class LimitSource(StrEnum):
     """Who has set the limits."""
 
     CONFIGURATION = "configuration"
@@ -86,7 +86,7 @@ class BudgetView:
     standing: Standing
     percent: int | None
     sentence: str
-    source: Source
+    source: LimitSource
     set_by: str | None
     set_at: str | None
     limit_tokens: int | None
@@ -231,10 +231,10 @@ def _standing(percent: int | None) -> Standing:
     return Standing.WARNED if percent >= money.WARNED_PERCENT else Standing.OPEN
 
 
-def _source(own: SetLimits | None, limits: Limits) -> Source:
+def _source(own: SetLimits | None, limits: Limits) -> LimitSource:
     if own is not None:
-        return Source.OWNER
-    return Source.NOBODY if limits.empty else Source.CONFIGURATION
+        return LimitSource.OWNER
+    return LimitSource.NOBODY if limits.empty else LimitSource.CONFIGURATION
 
 
 def _sentence(target: Target, standing: Standing, sides: tuple[Side, ...], *, spent: Spent, currency: str) -> str:

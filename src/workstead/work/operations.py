@@ -12,6 +12,7 @@ from workstead.work import (
     card_operations,
     card_reads,
     comments,
+    outline,
     project_operations,
     record_operations,
     record_reads,
@@ -45,6 +46,7 @@ def operations(
         *card_reads.operations(setting),
         *card_history.OPERATIONS,
         *comments.OPERATIONS,
+        *outline.OPERATIONS,
         *record_reads.OPERATIONS,
         *workflow_reads.operations(setting),
     )

@@ -197,6 +197,17 @@ def test_what_commands_printed_is_read_by_its_own_address_only(page: Running) ->
     assert page.get(f"{ROOT}/.workstead/work/said.txt").status == 403
 
 
+def test_a_file_that_an_agent_changed_is_one_link_from_its_conversation(finished: Running) -> None:
+    """It is seen, item 1: from what was done to what is there now."""
+    said = finished.get("/projects/ledger/cards/card-a/conversations/executor").text
+    links = re.findall(r'href="(/projects/ledger/files\?address=[^"]+)"', said)
+    assert links
+    for link in links:
+        answer = finished.get(link)
+        assert answer.status == 303
+        assert finished.get(answer.headers["location"]).status == 200
+
+
 @pytest.mark.covers("D02", "K06")
 def test_an_assistant_reads_files_with_its_permission_and_not_without(live: Running, folder: Path) -> None:
     """S6: workspace:read; the same refusals at every door."""

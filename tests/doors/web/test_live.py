@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import pytest
 
 from support import finished, server
 from support.server import Running
+from workstead.doors.web import rendering
 
 pytestmark = pytest.mark.covers("K11")
 
@@ -72,6 +74,7 @@ def test_what_a_model_writes_reaches_an_open_conversation_word_by_word(tmp_path:
         with stream(found, "projects/ledger&writing=project/planner") as lines, found.control() as control:
             control.operation("start_run", {"project": "ledger", "request_id": "one"})
             seen = list(_partials(lines))
+            hints_until(lines, "conversations/project/planner")
         texts = [one["text"] for one in seen if one["state"] == "writing" and one["text"]]
         assert len(texts) > 1
         assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
@@ -88,6 +91,22 @@ def _partials(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             yield said
             if said["state"] == "done":
                 return
+
+
+def test_every_region_has_an_id_and_follows_topics_that_exist() -> None:
+    """A region that follows a topic nobody announces would never be fetched again."""
+    known = re.compile(
+        r"run|budget|configuration|cards/[^/]+(/records/[^/]+|/processes/[^/]+)?|conversations/[^/]+/[^/]+"
+    )
+    regions = 0
+    for path in sorted(rendering.FOLDER.glob("*.html")):
+        for tag in re.findall(r"<[a-z]+ [^<]*?data-region[^>]*>", path.read_text(encoding="utf-8")):
+            regions += 1
+            assert re.search(r'\sid="[a-z-]+"', tag), f"{path.name}: {tag}"
+            topics = re.search(r'data-topics="([^"]*)"', tag)
+            for topic in re.sub(r"{{.*?}}", "x", topics[1]).split() if topics else ():
+                assert known.fullmatch(topic), f"{path.name}: {topic}"
+    assert regions > 15
 
 
 @contextmanager

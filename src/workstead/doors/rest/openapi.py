@@ -112,7 +112,23 @@ def _answer(operation: AnyOperation, schemas: dict[str, Json]) -> Json:
         "dict[str, Json]",
         operation.adapter.json_schema(mode="serialization", ref_template="#/components/schemas/{model}"),
     )
-    for name, schema in cast("dict[str, Json]", whole.pop("$defs", {})).items():
-        if schemas.setdefault(name, schema) != schema:
-            raise ValueError(f"two answers have a part called {name}")
-    return whole
+    parts = cast("dict[str, Json]", whole.pop("$defs", {}))
+    # Two packages may have a word in common; the later answer's part is then called after its operation too.
+    own = "".join(word.capitalize() for word in operation.name.split("_"))
+    named = {name: name if schemas.get(name, schema) == schema else f"{own}{name}" for name, schema in parts.items()}
+    for name, schema in parts.items():
+        schemas[named[name]] = _renamed(schema, named)
+    return cast("dict[str, Json]", _renamed(whole, named))
+
+
+def _renamed(value: Json, named: Mapping[str, str]) -> Json:
+    """The same schema with its parts called as they are named now."""
+    if isinstance(value, list):
+        return [_renamed(each, named) for each in value]
+    if not isinstance(value, dict):
+        return value
+    reference = value.get("$ref")
+    if isinstance(reference, str):
+        place, _, name = reference.rpartition("/")
+        return value | {"$ref": f"{place}/{named.get(name, name)}"}
+    return {key: _renamed(each, named) for key, each in value.items()}

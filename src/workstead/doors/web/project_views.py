@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 from workstead import errors
 from workstead.doors.web import views
+from workstead.doors.web.outline_views import OutlineView
 from workstead.doors.web.place import Place
 from workstead.doors.web.rendering import View
-from workstead.doors.web.views import CardNode, RunView
+from workstead.doors.web.views import RunView
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectView(View):
     """A project's page. can_run: whether this server runs projects. key: names one intended change.
 
-    text, status: what the tree is narrowed to. shown, total: how many cards.
+    text, status: what the tree is narrowed to.
     """
 
     TEMPLATE: ClassVar[str] = "project.html"
@@ -26,11 +27,9 @@ class ProjectView(View):
     chips: tuple[tuple[str, int], ...]
     run: RunView | None
     can_run: bool
-    cards: tuple[CardNode, ...]
+    tree: OutlineView
     text: str
     status: str
-    shown: int
-    total: int
     key: str
 
 

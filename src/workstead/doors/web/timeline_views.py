@@ -22,7 +22,11 @@ _CHANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class EntryView:
-    """One entry. mark: its kind. who: empty for the run itself. link: below the card's address. text: Markdown."""
+    """One entry.
+
+    mark: its kind. who: empty for the run itself. link: below the card's address. text: Markdown. bad: a command that
+    failed.
+    """
 
     id: str
     mark: str
@@ -33,6 +37,7 @@ class EntryView:
     text: str | None
     link: str | None
     code: str | None
+    bad: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +65,7 @@ def entry(one: Mapping[str, Any]) -> EntryView:
         text=None if one["kind"] == "command" else one["text"],
         link=_link(one),
         code=one["what"] if one["kind"] == "command" else None,
+        bad=one["kind"] == "command" and one["end"] is not None and one["code"] != 0,
     )
 
 

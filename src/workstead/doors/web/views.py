@@ -175,22 +175,6 @@ def run_view(run: Mapping[str, Any] | None) -> RunView | None:
     )
 
 
-def narrowed(rows: Sequence[Mapping[str, Any]], *, text: str, status: str) -> list[Mapping[str, Any]]:
-    """The cards that match, and those above them, so that they still stand as a tree."""
-    sought = text.casefold()
-    by_id = {row["card_id"]: row for row in rows}
-    kept: set[str] = set()
-    for row in rows:
-        fits = sought in f"{row['title']} {row['card_id']} {row['type']}".casefold()
-        if not fits or (status and row["status"] != status):
-            continue
-        one: Mapping[str, Any] | None = row
-        while one is not None and one["card_id"] not in kept:
-            kept.add(one["card_id"])
-            one = by_id.get(one["parent_id"])
-    return [row for row in rows if row["card_id"] in kept]
-
-
 def moment(at: object) -> str:
     """A stored time as pages show it: to the minute, UTC."""
     return str(at or "")[:16].replace("T", " ")

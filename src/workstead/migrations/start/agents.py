@@ -9,9 +9,9 @@ from workstead.migrations.start import columns
 def upgrade() -> None:
     """Make the tables."""
     _from_conversation()
-    _from_exchange_end()
-    _from_budget_hold()
-    _from_process_end()
+    _from_exchange()
+    _from_budget_use()
+    _from_process()
 
 
 def _from_conversation() -> None:
@@ -50,6 +50,9 @@ def _from_conversation() -> None:
             postgresql_where=text("kind = 'refusal'"),
         ),
     )
+
+
+def _from_exchange() -> None:
     op.create_table(
         "exchange",
         columns.text("id"),
@@ -66,12 +69,11 @@ def _from_conversation() -> None:
         columns.text("tools_digest"),
         columns.number("request_bytes"),
         columns.text("at"),
+        columns.number("open"),
         PrimaryKeyConstraint("id"),
         Index("exchange_conversation", "conversation_id", "id"),
+        Index("exchange_open", "conversation_id", sqlite_where=text("open = 1"), postgresql_where=text("open = 1")),
     )
-
-
-def _from_exchange_end() -> None:
     op.create_table(
         "exchange_end",
         columns.text("exchange_id"),
@@ -101,6 +103,9 @@ def _from_exchange_end() -> None:
         columns.text("at"),
         PrimaryKeyConstraint("project_id", "kind", "name"),
     )
+
+
+def _from_budget_use() -> None:
     op.create_table(
         "budget_use",
         columns.text("project_id"),
@@ -114,9 +119,6 @@ def _from_exchange_end() -> None:
         columns.number("milliseconds"),
         PrimaryKeyConstraint("project_id", "kind", "name"),
     )
-
-
-def _from_budget_hold() -> None:
     op.create_table(
         "budget_hold",
         columns.text("exchange_id"),
@@ -151,6 +153,9 @@ def _from_budget_hold() -> None:
         columns.number("milliseconds"),
         PrimaryKeyConstraint("project_id", "day", "card_id", "agent", "provider", "model"),
     )
+
+
+def _from_process() -> None:
     op.create_table(
         "process",
         columns.text("id"),
@@ -163,12 +168,11 @@ def _from_budget_hold() -> None:
         columns.number("start_ticks"),
         columns.text("boot_id"),
         columns.text("started_at"),
+        columns.number("open"),
         PrimaryKeyConstraint("id"),
         Index("process_card", "project_id", "card_id", "id"),
+        Index("process_open", "project_id", sqlite_where=text("open = 1"), postgresql_where=text("open = 1")),
     )
-
-
-def _from_process_end() -> None:
     op.create_table(
         "process_end",
         columns.text("process_id"),

@@ -1,7 +1,7 @@
 """The tables of `kernel`."""
 
 from alembic import op
-from sqlalchemy import Index, PrimaryKeyConstraint
+from sqlalchemy import Index, PrimaryKeyConstraint, text
 
 from workstead.migrations.start import columns
 
@@ -96,7 +96,9 @@ def _from_feed() -> None:
         columns.text("digest"),
         columns.text("claimed_at"),
         columns.text("deadline_at"),
+        columns.number("open"),
         PrimaryKeyConstraint("id"),
+        Index("effect_open", "scope", "id", sqlite_where=text("open = 1"), postgresql_where=text("open = 1")),
         Index("effect_scope", "scope", "id"),
     )
     op.create_table(

@@ -5,11 +5,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from workstead.doors.web import place, queries, views
+from workstead.doors.web import outline_views, place, queries, views
 from workstead.doors.web.desk import Desk, new_key
+from workstead.doors.web.outline_views import Asked
 from workstead.doors.web.project_views import ProjectView
 from workstead.doors.web.views import ProjectLine, ProjectsView
-from workstead.work.workflow.identity import MAX_DEPTH
 
 
 async def index(desk: Desk, request: Request) -> Response:
@@ -32,9 +32,8 @@ async def index(desk: Desk, request: Request) -> Response:
 async def show(desk: Desk, request: Request) -> Response:
     """One project: its run and its cards, all of them or those that are sought."""
     where, one = await place.of_project(desk, request)
-    text, status = queries.text(request, "q"), queries.text(request, "status")
-    tree = await desk.all(request, "get_tree", {"project": where.slug, "depth": MAX_DEPTH}, of="cards")
-    shown = views.narrowed(tree, text=text, status=status)
+    asked = _asked(request)
+    found = await desk.run(request, "get_outline", {"project": where.slug, **asked.wanted()})
     view = ProjectView(
         title=one["title"],
         person=where.person,
@@ -45,14 +44,23 @@ async def show(desk: Desk, request: Request) -> Response:
         chips=views.chips(one["counts"]),
         run=views.run_view(await _last_run(desk, request, where.slug)),
         can_run=desk.has("start_run"),
-        cards=views.nested(shown),
-        text=text,
-        status=status,
-        shown=len(shown),
-        total=len(tree),
+        tree=outline_views.outline(found, asked, root=where.root),
+        text=asked.text,
+        status=asked.status,
         key=new_key(),
     )
     return desk.renderer.page(view)
+
+
+def _asked(request: Request) -> Asked:
+    return Asked(
+        text=queries.text(request, "q"),
+        status=queries.text(request, "status"),
+        top=queries.text(request, "top"),
+        opened=outline_views.ids(request.query_params.get("opened", "")),
+        shut=outline_views.ids(request.query_params.get("shut", "")),
+        offset=queries.number(request, "from") or 0,
+    )
 
 
 async def _last_run(desk: Desk, request: Request, slug: str) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 const search = document.getElementById("search");
 
 function links() {
-  return [...document.querySelectorAll("[data-arrows] a")];
+  return [...document.querySelectorAll("[data-arrows] a:not(.turn)")];
 }
 
 function step(by) {
