@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from bench import conversations, door, kernel, models, postgresql, work
+from bench import conversations, door, kernel, models, pages, postgresql, work
 from bench.figures import Figure
 
 # Name -> what measures it; each yields its figures as they are ready.
@@ -15,6 +15,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "door": door.run,
     "kernel": kernel.run,
     "models": models.run,
+    "pages": pages.run,
     "postgresql": postgresql.run,
     "work": work.run,
 }

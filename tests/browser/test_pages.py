@@ -20,6 +20,7 @@ KNOWN = {
     "agent": "executor",
     "type": "code",
     "stream": "stdout",
+    "path": "ledger/entries.py",
 }
 # Pages that only an address with something in it shows.
 QUERIES = {"difference": "?from=1&to=current"}
@@ -28,7 +29,9 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 pytestmark = pytest.mark.covers("W28")
 
-PATHS = sorted({path for method, path, _ in ROUTES if method == "GET"})
+# An address that answers with a picture's bytes and no page.
+PICTURES = {"/projects/{slug}/pictures/{path:path}"}
+PATHS = sorted({path for method, path, _ in ROUTES if method == "GET"} - PICTURES)
 
 
 @pytest.fixture(scope="module")

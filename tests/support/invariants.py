@@ -139,6 +139,7 @@ CHECKS: list[Check] = [
     feature_invariants.runs,
     run_invariants.answers,
     run_invariants.exchanges,
+    run_invariants.budgets,
     run_invariants.segments,
     run_invariants.processes,
     run_invariants.open_marks,

@@ -55,6 +55,27 @@ def exchanges(raw: Raw) -> Iterator[str]:
         yield f"rows name the exchange {strange}, which does not exist"
 
 
+def budgets(raw: Raw) -> Iterator[str]:
+    """What a call may come to is held exactly while it is open; what was used is counted once, everywhere (X03)."""
+    held = {row[0] for row in raw.execute("SELECT exchange_id FROM budget_hold")}
+    is_open = {
+        row[0]
+        for row in raw.execute(
+            "SELECT id FROM exchange LEFT JOIN exchange_end ON exchange_end.exchange_id = id WHERE exchange_id IS NULL"
+        )
+    }
+    if held != is_open:
+        yield f"the calls {held ^ is_open} are open and hold nothing, or are over and hold something"
+    tokens = "SUM(input_tokens + output_tokens + unknown_tokens)"
+    days = raw.execute(f"SELECT project_id, SUM(calls), {tokens}, SUM(micros) FROM usage_day GROUP BY 1 ORDER BY 1")
+    uses = raw.execute(
+        "SELECT project_id, calls, tokens, micros FROM budget_use WHERE kind = 'project' ORDER BY project_id"
+    )
+    by_day, in_all = [tuple(row) for row in days.fetchall()], [tuple(row) for row in uses.fetchall()]
+    if [(row[0], *map(int, row[1:])) for row in by_day] != in_all:
+        yield f"the days count {by_day}, the projects {in_all}"
+
+
 def segments(raw: Raw) -> Iterator[str]:
     """Segments follow each other without a gap; each stands for rows before it and tears no call from its result."""
     found: dict[str, list[tuple[int, int, dict[str, Json]]]] = defaultdict(list)

@@ -7,7 +7,7 @@ much of it needs eyes.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, NamedTuple, cast
 
 from pydantic import Field
 from sqlalchemy import bindparam, select
@@ -107,9 +107,8 @@ class Outline:
     waits: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Narrow:
-    """A card's narrow row."""
+class _Narrow(NamedTuple):
+    """A card's narrow row; thousands are made for one page."""
 
     card_id: str
     parent_id: str | None
@@ -126,10 +125,9 @@ class _Tree:
         self.by_id: dict[str, _Narrow] = {}
         self.below: dict[str | None, list[_Narrow]] = {}
         for row in rows:
-            card_id, parent_id, title, kind, status, said = cast("Sequence[str]", row)
-            one = _Narrow(card_id=card_id, parent_id=parent_id, title=title, type=kind, status=status, said=said)
-            self.by_id[card_id] = one
-            self.below.setdefault(parent_id, []).append(one)
+            one = _Narrow._make(cast("Sequence[str]", row))
+            self.by_id[one.card_id] = one
+            self.below.setdefault(one.parent_id, []).append(one)
 
     def above(self, card_id: str) -> tuple[str, ...]:
         """The cards above one, topmost first."""
@@ -206,18 +204,19 @@ def _found(tree: _Tree, args: GetOutline) -> tuple[tuple[OutlineLine, ...], int,
     kept: set[str] = set()
     for one in part:
         kept.update((one.card_id, *tree.above(one.card_id)))
-    shown = [one for one in _in_order(tree, identity.ROOT) if one.card_id in kept]
+    shown = list(_in_order(tree, identity.ROOT, within=kept)) if kept else []
     lines = tuple(_line(tree, one, beyond=dict.fromkeys(kept, 0), eyes={}) for one in shown)
     following = args.offset + SIBLINGS if len(matching) > args.offset + SIBLINGS else None
     return lines, len(matching), following
 
 
-def _in_order(tree: _Tree, top: str) -> Iterable[_Narrow]:
+def _in_order(tree: _Tree, top: str, *, within: Collection[str] | None = None) -> Iterable[_Narrow]:
     waiting = [tree.by_id[top]]
     while waiting:
         one = waiting.pop()
         yield one
-        waiting.extend(reversed(tree.below.get(one.card_id, [])))
+        children = reversed(tree.below.get(one.card_id, []))
+        waiting.extend(children if within is None else (each for each in children if each.card_id in within))
 
 
 def _fits(one: _Narrow, sought: str, status: Status | None) -> bool:
