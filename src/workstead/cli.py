@@ -260,7 +260,7 @@ def connect(
         raise errors.invalid("client_unknown", f"There is no client {client!r}; choose among {', '.join(found)}.")
     one = found[client]
     made = {"client": one.client, "where": one.where, "text": one.text}
-    _terminal(as_json=as_json).answer(made, [f"For {one.title}, in {one.where}:", one.text])
+    _terminal(as_json=as_json).answer(made, [f"{one.title}, in {one.where}:", one.text])
 
 
 @assistants.command("create")
