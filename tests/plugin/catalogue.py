@@ -100,7 +100,7 @@ def _permissions() -> Iterator[str]:
 
 
 _DOORS = (
-    "*agent*: a tool of a project's agents; *cli*: through the control socket, though not each has a command of its own;\n"
+    "*agent*: a tool of a project's agents; *cli*: through the control socket, though not each has its own command;\n"
     "*mcp*: a tool of assistants; *page*; *rest*: an address of the [API](rest.md)."
 )
 
