@@ -28,6 +28,7 @@ from workstead.runs.tables import activation, node_result, node_visit, run
 from workstead.work import cards
 from workstead.work.tables import card
 from workstead.work.workflow import identity
+from workstead.work.workflow.lifecycle import Entry
 
 AGENT = "planner"
 WIDE = "card-a"
@@ -270,7 +271,7 @@ def _activation(found: _Found, run_id: str, one: str, card_id: str) -> Row:
         "run_id": run_id,
         "project_id": found.project_id,
         "card_id": card_id,
-        "entry": "default",
+        "entry": Entry.BACKLOG.value,
         "opened_at": found.at,
         "closed_at": found.at,
         "ending": "stopped",
