@@ -168,7 +168,7 @@ def test_continuous_integration_runs_check_then_test_and_nothing_after_a_failure
 def test_help_names_every_command_and_a_wrong_one_is_refused(checkout: Checkout) -> None:
     """A person who does not know the command gets the list."""
     told = checkout.run("dev", "help").stdout
-    commands = ["demo", "up", "test", "check", "bench", "capabilities", "catalogue", "lock"]
+    commands = ["demo", "up", "test", "check", "bench", "capabilities", "catalogue", "pictures", "lock"]
     assert [line.split()[1] for line in told.splitlines()] == commands
     wrong = checkout.run("dev", "tset")
     assert (wrong.returncode, wrong.stdout) == (2, "")
