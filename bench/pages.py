@@ -28,7 +28,7 @@ PAGES = {
     "tree with 5 000 cards": PROJECT,
     "conversation of 50 000 rows": f"{CARD}/conversations/{bulk.AGENT}",
     "history of 100 000 versions": f"{CARD}/history",
-    "card with 100 000 processes": f"{CARD}/processes",
+    "commands of a card with a hundred": f"{CARD}-a/processes",
 }
 
 

@@ -204,8 +204,7 @@ def main() -> None:
 
 def _assemble(ground: _Ground) -> App:
     chosen, clock, facts = ground.settings, ground.clock, ground.facts
-    store, redactor = ground.store, ground.redactor
-    wakes = Wakes()
+    store, redactor, wakes = ground.store, ground.redactor, Wakes()
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
@@ -215,17 +214,16 @@ def _assemble(ground: _Ground) -> App:
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
     means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
-    partials = Partials(redactor)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
-        partials=partials,
+        partials=Partials(redactor),
         transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
-    watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock, partials=partials)
+    watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock, partials=supervisor.partials)
     machine = partial(_doctor, launcher, chosen)
     web, uses = _pages(ground, operations, watch, machine=machine, safe=safe), Uses()
     parts = machines.Parts(

@@ -1,9 +1,11 @@
 """A large project, written past the product in one go, of rows the invariant checker accepts; on either database.
 
 Start from a project whose root has one card, `card-a`. That card gets many children and versions, a deep branch and a
-wide tree below it, and a long conversation of one agent; every effect, exchange and process has ended.
+wide tree below it, and a long conversation of one agent. Every effect, exchange and process has ended; the
+processes are spread over the tree, a hundred to a card.
 """
 
+import itertools
 import sqlite3
 import uuid
 from collections import deque
@@ -26,6 +28,7 @@ from workstead.runs.tables import activation, node_result, node_visit, run
 from workstead.work import cards
 from workstead.work.tables import card
 from workstead.work.workflow import identity
+from workstead.work.workflow.lifecycle import Entry
 
 AGENT = "planner"
 WIDE = "card-a"
@@ -71,7 +74,7 @@ def fill(path: Path, size: Size) -> None:
         into.rows(head, _heads(found, tree))
         into.rows(card, _cards(found, tree))
         into.rows(version, _versions(found, tree, total=size.versions))
-        _history(into, found, size)
+        _history(into, found, size, names=list(tree))
     newest = max(size.versions - len(tree), 1) + 1
     document = cards.document(found.project_id, WIDE)
     with database.connected(path) as raw:
@@ -221,17 +224,18 @@ def _version(found: _Found, name: str, number: int, body: dict[str, Json]) -> Ro
     }
 
 
-def _history(into: _Into, found: _Found, size: Size) -> None:
+def _history(into: _Into, found: _Found, size: Size, *, names: list[str]) -> None:
     """One ended run: activations that ran processes, and one whose agent talked for long."""
     run_id, talked = str(uuid.uuid4()), str(uuid.uuid4())
     into.rows(run, [_run(found, run_id)])
     ran = [str(uuid.uuid4()) for _ in range(-(-size.past // _VISITS))]
-    into.rows(activation, (_activation(found, run_id, one) for one in (talked, *ran)))
+    at = dict(zip((talked, *ran), itertools.cycle(names), strict=False))
+    into.rows(activation, (_activation(found, run_id, one, card_id) for one, card_id in at.items()))
     visits = [(one, ordinal) for one in ran for ordinal in range(1, _VISITS + 1)][: size.past]
     into.rows(node_visit, (_visit(found, *one) for one in visits))
     into.rows(node_result, (_visit_result(found, *one) for one in visits))
     processes = [(str(uuid.uuid4()), one) for one, _ in visits]
-    into.rows(process, (_process(found, *one) for one in processes))
+    into.rows(process, (_process(found, one, owner, card_id=at[owner]) for one, owner in processes))
     into.rows(process_end, (_process_end(found, one) for one, _ in processes))
     calls = [str(uuid.uuid4()) for _ in range(size.past)]
     answers = min(size.rows // _ROWS_PER_ANSWER, size.past)
@@ -261,13 +265,13 @@ def _run(found: _Found, run_id: str) -> Row:
     }
 
 
-def _activation(found: _Found, run_id: str, one: str) -> Row:
+def _activation(found: _Found, run_id: str, one: str, card_id: str) -> Row:
     return {
         "id": one,
         "run_id": run_id,
         "project_id": found.project_id,
-        "card_id": WIDE,
-        "entry": "default",
+        "card_id": card_id,
+        "entry": Entry.BACKLOG.value,
         "opened_at": found.at,
         "closed_at": found.at,
         "ending": "stopped",
@@ -283,11 +287,11 @@ def _visit_result(found: _Found, one: str, ordinal: int) -> Row:
     return {"activation_id": one, "ordinal": ordinal, "outcome": "passed", "summary": "It passed.", "at": found.at}
 
 
-def _process(found: _Found, one: str, activation_id: str) -> Row:
+def _process(found: _Found, one: str, activation_id: str, *, card_id: str) -> Row:
     return {
         "id": one,
         "project_id": found.project_id,
-        "card_id": WIDE,
+        "card_id": card_id,
         "activation_id": activation_id,
         "command": "make check",
         "cwd": ".",

@@ -18,6 +18,10 @@ async def test_a_large_project_breaks_no_invariant_and_is_served(tmp_path: Path)
         found = await place.ask("get_card", card_id=bulk.WIDE)
         assert len(place.card(bulk.WIDE).children) == bulk.SMALL.children
         assert found.title == place.card(bulk.WIDE).title
+        for name in ("list_activations", "list_processes", "list_timeline", "list_conversations"):
+            await place.ask(name, card_id=bulk.WIDE)
+        talk = await place.ask("read_conversation", card_id=bulk.WIDE, agent=bulk.AGENT)
+        assert talk.rows
 
 
 @pytest.mark.both_databases

@@ -7,6 +7,7 @@ const text = place?.querySelector("[data-text]");
 const tool = place?.querySelector("[data-tool]");
 const before = place?.querySelector("[data-before]");
 let ended = null;
+let next = null;
 let timer = null;
 
 function show(partial) {
@@ -14,11 +15,16 @@ function show(partial) {
   if (partial.state === "done") {
     ended = partial.exchange;
     clearTimeout(timer);
-    timer = setTimeout(hide, LINGER_MS);
+    timer = setTimeout(settle, LINGER_MS);
+    return;
+  }
+  if (ended && !partial.text) {
+    // The next answer has begun without a word yet; what was written stays until its rows have come.
+    next = partial;
     return;
   }
   clearTimeout(timer);
-  ended = null;
+  ended = next = null;
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 60;
   place.hidden = false;
   text.textContent = partial.text;
@@ -28,9 +34,15 @@ function show(partial) {
   if (atEnd) scrollTo({ top: document.documentElement.scrollHeight });
 }
 
+function settle() {
+  const waiting = next;
+  hide();
+  if (waiting) show(waiting);
+}
+
 function hide() {
   clearTimeout(timer);
-  ended = null;
+  ended = next = null;
   place.hidden = true;
 }
 
@@ -38,5 +50,5 @@ if (place) {
   document.addEventListener("partial", (event) => show(event.detail));
   // Rows are swapped in one step before the browser paints: nobody sees the text twice, or not at all.
   const rows = document.getElementById("rows");
-  new MutationObserver(() => ended && hide()).observe(rows, { childList: true });
+  new MutationObserver(() => ended && settle()).observe(rows, { childList: true });
 }
