@@ -28,7 +28,7 @@ class Checkout:
         self.bin = folder / "bin"
         for place in (self.root, self.bin):
             place.mkdir()
-        for name in ("dev", ".ci/run", "requirements-dev.lock"):
+        for name in ("dev", ".ci/run", "requirements.lock", "requirements-dev.lock"):
             (self.root / name).parent.mkdir(exist_ok=True)
             shutil.copy(table.ROOT / name, self.root / name)
         for tool in ("cat", "cmp", "cp", "dirname", "mkdir", "rm"):
@@ -81,6 +81,18 @@ def test_the_environment_is_made_again_only_when_the_lock_changes(checkout: Chec
         lock.write("# newer\n")
     assert "Making the environment" in checkout.run("dev", "bench").stderr
     assert len(checkout.asked()) == 5
+
+
+def test_the_product_alone_needs_no_packages_of_the_tests(checkout: Checkout) -> None:
+    """The first command of a newcomer must not wait for browsers and checkers; a later test fetches them."""
+    checkout.run("dev", "demo")
+    locked = checkout.asked()[-2]
+    assert locked.endswith(f"install --require-hashes -r {checkout.root}/requirements.lock")
+    checkout.run("dev", "up")
+    assert len(checkout.asked()) == 1
+    assert "Making the environment" in checkout.run("dev", "bench").stderr
+    checkout.run("dev", "demo")
+    assert len(checkout.asked()) == 1
 
 
 @pytest.mark.parametrize("step", ["-m venv", "--require-hashes", "--no-deps"])

@@ -151,19 +151,19 @@ def status(project: ProjectName = None, as_json: Json = False) -> None:
 @commands.command()
 def pause(project: ProjectName = None, as_json: Json = False) -> None:
     """Pause a project's run: what is being done ends, nothing new begins."""
-    _control_run("pause_run", project, as_json=as_json)
+    _control_run("pause_run", project, "pauses: what is being done ends, nothing new begins", as_json=as_json)
 
 
 @commands.command()
 def resume(project: ProjectName = None, as_json: Json = False) -> None:
     """Go on with a paused run."""
-    _control_run("resume_run", project, as_json=as_json)
+    _control_run("resume_run", project, "goes on", as_json=as_json)
 
 
 @commands.command()
 def stop(project: ProjectName = None, as_json: Json = False) -> None:
     """Stop a project's run and every process in it."""
-    _control_run("stop_run", project, as_json=as_json)
+    _control_run("stop_run", project, "stops, with every process in it", as_json=as_json)
 
 
 @commands.command()
@@ -260,7 +260,7 @@ def connect(
         raise errors.invalid("client_unknown", f"There is no client {client!r}; choose among {', '.join(found)}.")
     one = found[client]
     made = {"client": one.client, "where": one.where, "text": one.text}
-    _terminal(as_json=as_json).answer(made, [f"For {one.title}, in {one.where}:", one.text])
+    _terminal(as_json=as_json).answer(made, [f"{one.title}, in {one.where}:", one.text])
 
 
 @assistants.command("create")
@@ -429,11 +429,12 @@ def _live_run(server: Server, slug: str) -> Answer | None:
     return run if run is not None and run["ended_at"] is None else None
 
 
-def _control_run(operation: str, project: str | None, *, as_json: bool) -> None:
+def _control_run(operation: str, project: str | None, asked: str, *, as_json: bool) -> None:
+    """asked: said when it was taken on; the state in the answer is still the one before."""
     with _server() as server:
         slug = _project(server, project)
         done = server.operation(operation, {"project": slug})
-    _terminal(as_json=as_json).answer(done, [f"{slug}: {done.get('state', 'done')}."])
+    _terminal(as_json=as_json).answer(done, [f"{slug} {asked}."])
 
 
 def _shown(value: object) -> str:

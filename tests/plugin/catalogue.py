@@ -99,8 +99,14 @@ def _permissions() -> Iterator[str]:
         yield f"| `{each.value}` | {MEANINGS[each]} |{held} {'can hold it' if each in GRANTABLE else 'never'} |"
 
 
+_DOORS = (
+    "*agent*: a tool of a project's agents; *cli*: through the control socket, though not each has its own command;\n"
+    "*mcp*: a tool of assistants; *page*; *rest*: an address of the [API](rest.md)."
+)
+
+
 def _everything() -> Iterator[str]:
-    yield from ("## Every operation", "", "| operation | least role | doors |", "|---|---|---|")
+    yield from ("## Every operation", "", _DOORS, "", "| operation | least role | doors |", "|---|---|---|")
     for each in entries():
         yield f"| `{each.name}` | {least_role(each.permissions)} | {', '.join(sorted(each.doors))} |"
 
