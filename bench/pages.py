@@ -53,11 +53,12 @@ def _limit(what: str, ours: float, limit: float, *, unit: str) -> Figure:
 
 def _seeded(data: Path, folder: Path) -> Iterator[Figure]:
     folder.mkdir()
-    with server.running(data) as place, place.control() as control:
-        given = {"folder": str(folder), "name": SLUG, "title": SLUG, "template": "classic", "objective": "Much."}
-        control.procedure("initialise", given)
-        card = {"parent": "project", "type": "goal", "title": "Wide", "bootstrap_content": "Do."}
-        control.operation("create_card", {"project": SLUG, **card})
+    with server.running(data) as place:
+        with place.control() as control:
+            given = {"folder": str(folder), "name": SLUG, "title": SLUG, "template": "classic", "objective": "Much."}
+            control.procedure("initialise", given)
+            card = {"parent": "project", "type": "goal", "title": "Wide", "bootstrap_content": "Do."}
+            control.operation("create_card", {"project": SLUG, **card})
         place.stop()
     began_s = time.perf_counter()
     bulk.fill(data / instance.DATABASE, bulk.Size())

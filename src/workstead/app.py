@@ -35,6 +35,7 @@ from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
 from workstead.agents.models import routing
 from workstead.agents.models.availability import Availability
+from workstead.agents.partials import Partials
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
 from workstead.doors.http import Front
@@ -214,15 +215,17 @@ def _assemble(ground: _Ground) -> App:
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
     means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
+    partials = Partials(redactor)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
         wakes=wakes,
         launcher=launcher,
         redactor=redactor,
+        partials=partials,
         transport_of=partial(playing.transport_of, means=means, pace_ms=chosen.practice_pace_ms),
     )
-    watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock)
+    watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock, partials=partials)
     machine = partial(_doctor, launcher, chosen)
     web, uses = _pages(ground, operations, watch, machine=machine, safe=safe), Uses()
     parts = machines.Parts(

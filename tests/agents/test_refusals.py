@@ -75,12 +75,21 @@ async def test_a_second_refusal_blocks_the_card_and_no_third_request_is_made(tmp
 
 
 @pytest.mark.covers("W15")
-@pytest.mark.parametrize("error", [failures.KeyMissingError("no key"), failures.KeyRefusedError("bad key", sent=SENT)])
-async def test_what_a_person_must_do_blocks_the_card(tmp_path: Path, error: ModelError) -> None:
-    """A key that is missing or revoked heals by no retry."""
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (failures.KeyMissingError("no key"), "no key"),
+        (
+            failures.KeyRefusedError("bad key.", sent=SENT),
+            "bad key. Replace the key that the configuration names, then Run.",
+        ),
+    ],
+)
+async def test_what_a_person_must_do_blocks_the_card(tmp_path: Path, error: ModelError, sentence: str) -> None:
+    """A key that is missing or revoked heals by no retry; the sentence says what to do."""
     with desk.opened(tmp_path) as place:
         end = await place.turns(desk.Model(answers=[error])).run()
-    assert end == task.Blocked(reason=error.message)
+    assert end == task.Blocked(reason=sentence)
 
 
 @pytest.mark.covers("W15")

@@ -10,9 +10,9 @@ from support import finished as finishing
 from support.server import Running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A real browser."""
+    """A real browser; ended with its module, because its loop would stand in the way of asynchronous tests."""
     with browsers.launched() as found:
         yield found
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plugin import catalogue, source_names
+from plugin import api_table, catalogue, source_names
 from support import instance
 from support.instance import Member
 from workstead import errors
@@ -20,6 +20,13 @@ def test_the_catalogue_is_the_one_the_program_would_print() -> None:
     """Generated and checked; `./dev catalogue` writes it again."""
     text = catalogue.DOCUMENT.read_text(encoding="utf-8")
     assert catalogue.MARK + text.partition(catalogue.MARK)[2] == catalogue.rendered()
+
+
+@pytest.mark.covers("W20")
+def test_the_table_of_the_api_is_the_one_the_program_would_print() -> None:
+    """Generated and checked as the catalogue is."""
+    text = api_table.DOCUMENT.read_text(encoding="utf-8")
+    assert catalogue.MARK + text.partition(catalogue.MARK)[2] == api_table.rendered()
 
 
 @pytest.mark.covers("K20")

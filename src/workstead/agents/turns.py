@@ -5,7 +5,7 @@ in one commit after it, each result before the next call.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import anyio
@@ -48,6 +48,7 @@ from workstead.agents.models.shape import (
     Transport,
     Usage,
 )
+from workstead.agents.partials import Partials
 from workstead.agents.shortening import TooLong
 from workstead.agents.shown import Shown
 from workstead.agents.tools import tool
@@ -100,9 +101,21 @@ _Answered = _Said | _Refused | TooLong | task.Blocked | task.Failed
 
 
 class Turns:
-    """One run of the loop. transport: how the route's provider is asked. means: what shortens the conversation."""
+    """One run of the loop. transport: how the route's provider is asked. means: what shortens the conversation.
 
-    def __init__(self, one: task.Task, *, effects: Effects, transport: Transport, means: shortening.Means) -> None:
+    partials: who passes on what is being written; None: nobody.
+    """
+
+    def __init__(
+        self,
+        one: task.Task,
+        *,
+        effects: Effects,
+        transport: Transport,
+        means: shortening.Means,
+        partials: Partials | None = None,
+    ) -> None:
+        self._partials = partials
         self._task = one
         self._effects = effects
         self._transport = transport
@@ -182,7 +195,7 @@ class Turns:
 
         async def act(claimed: _Claimed) -> Answer:
             try:
-                return await self._spending.timed(lambda: self._transport.complete(request))
+                return await self._spending.timed(lambda: self._complete(request, claimed.input_id))
             except NoTurn:
                 raise
             except Exception:
@@ -200,6 +213,14 @@ class Turns:
             )
 
         return await self._spending.call(made)
+
+    async def _complete(self, request: Request, input_id: str) -> Answer:
+        """Ask, heard by whoever watches the conversation."""
+        if self._partials is None:
+            return await self._transport.complete(request)
+        subject = conversations.topic(self._task.card_id, self._task.agent.name)
+        with self._partials.listening(self._task.scope, subject, input_id) as listener:
+            return await self._transport.complete(replace(request, listener=listener))
 
     def _wanted(self, request: Request) -> Wanted:
         """What the call may come to at most."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from workstead import errors
 from workstead.accounts import projects
+from workstead.agents import conversations
+from workstead.agents.partials import Partial, Partials
 from workstead.clock import Clock
 from workstead.kernel import access, feed, scopes
 from workstead.kernel.access import Anonymous, Authority, Caller, Permission, Proof
@@ -15,6 +17,7 @@ from workstead.kernel.transaction import Tx
 POLL_S = 2.0
 
 _READS = frozenset({Permission.PROJECTS_READ})
+_LISTENS = frozenset({Permission.PROJECTS_READ, Permission.RUNS_READ})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,8 @@ class ServerFacts:
 class Watch:
     """Follows a scope for somebody who may see it, as long as they may."""
 
-    def __init__(self, *, store: Store, wakes: Wakes, authority: Authority, clock: Clock) -> None:
+    def __init__(self, *, store: Store, wakes: Wakes, authority: Authority, clock: Clock, partials: Partials) -> None:
+        self._partials = partials
         self._store = store
         self._wakes = wakes
         self._authority = authority
@@ -82,6 +86,23 @@ class Watch:
         async for page in feed.follow(self._store, self._wakes, cursor={scope: start}, poll_s=POLL_S):
             self.project_scope(proof, project)
             yield page
+
+    def partials(self, proof: Proof, project: str, *, conversation: str) -> AsyncGenerator[Partial, None]:
+        """What is being written in one conversation, `CARD/AGENT`, from now on; authority is asked as for reading it.
+
+        Whoever follows it asks again for each page of rows of the same stream.
+        """
+
+        def job(connection: Connection) -> str:
+            tx = Tx(connection, clock=self._clock)
+            scope = projects.scope_of(tx, project)
+            caller = _known(self._authority(tx, proof, scope))
+            access.require(caller, _LISTENS, operation="follow")
+            return projects.visible(tx, caller, project).scope
+
+        scope = self._store.read_here(job)
+        card_id, _, agent = conversation.partition("/")
+        return self._partials.follow(scope, conversations.topic(card_id, agent))
 
     async def instance(self, proof: Proof) -> AsyncGenerator[FeedPage, None]:
         """Pages of the instance's own rows from now on, for whoever is signed in."""

@@ -3,11 +3,11 @@
 A published change makes a version; a change of a document's current-only part moves head and revision alone (S19).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import cast, overload
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, literal_column, select, update
 
 from workstead import errors
 from workstead.kernel import canonical
@@ -68,6 +68,8 @@ class Version:
     body: Mapping[str, Json]
 
 
+# As many as fit on a page of a list.
+_STRETCH = 256
 _FACTS = (
     version.c.document,
     version.c.number,
@@ -115,6 +117,16 @@ _VERSIONS = prepared(
 )
 
 
+_COUNT = prepared(
+    select(func.count(literal_column("*"))).select_from(version).where(version.c.document == bindparam("k_document"))
+)
+_BACK = prepared(
+    select(*_FACTS)
+    .where(version.c.document == bindparam("k_document"))
+    .order_by(version.c.number.desc())
+    .limit(bindparam("k_limit"))
+    .offset(bindparam("k_offset"))
+)
 _NEWEST = prepared(
     select(*_FACTS)
     .where(version.c.document == bindparam("k_document"), version.c.at <= bindparam("k_until"))
@@ -195,6 +207,37 @@ def listed(tx: Tx, document: str, *, after: int = 0, limit: int = 200) -> tuple[
     """Versions in order of their numbers, after one of them."""
     rows = tx.all(_VERSIONS, k_document=document, k_after=after, k_limit=limit, k_offset=0)
     return tuple(_facts(row) for row in rows)
+
+
+class Backwards(Sequence[VersionFacts]):
+    """Every version of a document, newest first, read in stretches as they are looked at."""
+
+    def __init__(self, tx: Tx, document: str) -> None:
+        self._tx = tx
+        self._document = document
+        found = tx.one(_COUNT, k_document=document)
+        self._count = cast("int", found[0]) if found is not None else 0
+        self._first = 0
+        self._stretch: tuple[VersionFacts, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> VersionFacts: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[VersionFacts]: ...
+    def __getitem__(self, index: int | slice) -> VersionFacts | Sequence[VersionFacts]:
+        """One version, or several; 0 is the newest."""
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(self._count))]
+        if not 0 <= index < self._count:
+            raise IndexError(index)
+        if not self._first <= index < self._first + len(self._stretch):
+            rows = self._tx.all(_BACK, k_document=self._document, k_limit=_STRETCH, k_offset=index)
+            self._first, self._stretch = index, tuple(_facts(row) for row in rows)
+        return self._stretch[index - self._first]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._count
 
 
 def newest(tx: Tx, document: str, *, until: str, limit: int) -> tuple[VersionFacts, ...]:

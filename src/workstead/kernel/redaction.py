@@ -16,7 +16,7 @@ import urllib.parse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from workstead.kernel import canonical, secret_names, secret_shapes
+from workstead.kernel import canonical, secret_names, secret_shapes, unfinished
 from workstead.kernel.canonical import Json
 from workstead.kernel.secret_shapes import Shape, Span
 
@@ -70,6 +70,10 @@ class Redactor:
     def text(self, value: str) -> Redacted:
         """The text without exact secrets, known shapes and assigned secrets."""
         return self._text(value, among=secret_shapes.SHAPES)
+
+    def unfinished(self, value: str) -> Redacted:
+        """What may be shown of a text that is still being written: no part of a secret whose rest may follow."""
+        return self.text(value[: unfinished.settled_end(value, secrets=self._forms)])
 
     def exact(self, value: str) -> Redacted:
         """The text without this instance's secrets and credentials, for agents' reads and command output."""

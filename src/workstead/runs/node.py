@@ -90,7 +90,8 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
     transport = around.transport_of(one.route)
     means = shortening.means(around.configuration, one.route, transport_of=around.transport_of)
     try:
-        return await turns.Turns(one, effects=around.effects, transport=transport, means=means).run()
+        loop = turns.Turns(one, effects=around.effects, transport=transport, means=means, partials=around.partials)
+        return await loop.run()
     finally:
         await around.processes.end_owner(visit.activation.id)
 

@@ -11,6 +11,7 @@ from workstead import errors
 from workstead.accounts import grants, projects
 from workstead.accounts.projects import Project
 from workstead.agents.models.shape import Transport
+from workstead.agents.partials import Partials
 from workstead.kernel import scopes
 from workstead.kernel.effects import Effects
 from workstead.kernel.feed import Wakes
@@ -43,6 +44,7 @@ class Supervisor:
     wakes: Wakes
     launcher: Launcher
     redactor: Redactor
+    partials: Partials
     transport_of: TransportOf
 
     @property
@@ -122,6 +124,7 @@ class Supervisor:
             folder=folder,
             processes=Processes(self.launcher, clean=lambda text: self.redactor.exact(text).text),
             redactor=self.redactor,
+            partials=self.partials,
             gate=Gate(),
             transport_of=lambda route: self._transport(transports, configuration.providers, route, folder.root),
         )

@@ -7,6 +7,7 @@ import anyio
 
 from workstead.accounts.projects import Project
 from workstead.agents.models.shape import Transport
+from workstead.agents.partials import Partials
 from workstead.kernel.effects import Effects
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
@@ -69,6 +70,7 @@ class Surroundings:
     folder: Folder
     processes: Processes
     redactor: Redactor
+    partials: Partials
     gate: Gate
     transport_of: Callable[[Route], Transport]
     halt: Halt = field(default_factory=Halt)

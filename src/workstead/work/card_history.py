@@ -21,7 +21,6 @@ from workstead.work.card_reads import READING
 from workstead.work.pages import PageRead, Slice
 from workstead.work.workflow import identity
 
-_ALL_VERSIONS = 1_000_000
 _LISTS = ("children", "depends_on")
 
 _CARD = Field(description="The card's id, as in card-a-b.")
@@ -131,7 +130,7 @@ CardVersionSection = CardVersion | CardVersionList
 def listed(tx: Tx, caller: Caller, args: ListCardVersions) -> VersionPage:
     """Every version of a card, newest first."""
     name = _document(tx, caller, project=args.project, card_id=args.card_id)
-    found = documents.listed(tx, name, limit=_ALL_VERSIONS)[::-1]
+    found = documents.Backwards(tx, name)
     page = pages.fit(pages.Lazy(found, version_line), args, beside=args.card_id)
     return VersionPage(card_id=args.card_id, versions=page.items, total=page.total, next=page.next)
 

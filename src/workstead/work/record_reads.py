@@ -21,8 +21,6 @@ from workstead.work.records import Record, Source
 from workstead.work.text_diff import Hunk
 from workstead.work.workflow import identity
 
-_ALL_VERSIONS = 1_000_000
-
 _CARD = Field(description="The card whose record it is.")
 _NAME = Field(min_length=1, max_length=66, description="The record's name, as in status.md.")
 
@@ -157,7 +155,7 @@ def versions(tx: Tx, caller: Caller, args: ListRecordVersions) -> RecordVersionP
     """Every accepted text of a record, newest first; of deleted cards too."""
     project = projects.visible(tx, caller, args.project)
     one = _record(tx, project, card_id=args.card_id, name=args.name)
-    found = documents.listed(tx, one.head.document, limit=_ALL_VERSIONS)[::-1]
+    found = documents.Backwards(tx, one.head.document)
     page = pages.fit(pages.Lazy(found, version_line), args, beside=one.head.document)
     return RecordVersionPage(card_id=args.card_id, name=one.name, versions=page.items, total=page.total, next=page.next)
 

@@ -1,13 +1,18 @@
 """Live hints: what changed and never what it became; the stream ends with the right to it."""
 
 import http.client
+import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support import server
+from support import finished, server
 from support.server import Running
 from workstead.doors.web import rendering
 
@@ -55,6 +60,37 @@ def test_a_server_that_stops_ends_its_streams_at_once(tmp_path_factory: pytest.T
         with stream(found, "projects") as lines:
             assert found.stop() == 0
             assert "event: gone" not in list(lines)
+
+
+@pytest.mark.covers("W13")
+def test_what_a_model_writes_reaches_an_open_conversation_word_by_word(tmp_path: Path) -> None:
+    """W13: streamed text to whoever watches; the durable row, tied to the same exchange, takes its place."""
+    folder = tmp_path / "ledger"
+    shutil.copytree(finished.EXAMPLE, folder)
+    with server.running(tmp_path / "data", WORKSTEAD_PRACTICE_PACE_MS="600") as found:
+        made = server.cli(found.data, "init", str(folder), "--title", "Due dates", "--objective", "Add due dates.")
+        assert made.returncode == 0, made.stderr
+        found.sign_in()
+        with stream(found, "projects/ledger&writing=project/planner") as lines, found.control() as control:
+            control.operation("start_run", {"project": "ledger", "request_id": "one"})
+            seen = list(_partials(lines))
+            hints_until(lines, "conversations/project/planner")
+        texts = [one["text"] for one in seen if one["state"] == "writing" and one["text"]]
+        assert len(texts) > 1
+        assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+        page = found.get("/projects/ledger/cards/project/conversations/planner").text
+        assert 'data-writing="project/planner"' in page
+        assert texts[-1].strip()[:20] in page
+
+
+def _partials(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """What is written, until the first answer is done."""
+    for line in lines:
+        if line == "event: partial":
+            said = json.loads(next(lines).removeprefix("data: "))
+            yield said
+            if said["state"] == "done":
+                return
 
 
 def test_every_region_has_an_id_and_follows_topics_that_exist() -> None:

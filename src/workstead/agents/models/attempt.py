@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from workstead.agents.models import failures, sse
-from workstead.agents.models.events import Alive, Fold, MalformedAnswerError
+from workstead.agents.models.events import Alive, CallPart, CallWhole, Fold, MalformedAnswerError, ModelEvent, Text
 from workstead.agents.models.failures import Evidence, FailureClass
-from workstead.agents.models.shape import Answer, Request
+from workstead.agents.models.shape import Answer, Listener, Request
 from workstead.agents.models.sse import BrokenStreamError
 from workstead.agents.models.wire import Wire
 from workstead.clock import Clock
@@ -77,11 +77,12 @@ class Endpoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A request serialised once; every attempt sends these bytes."""
+    """A request serialised once; every attempt sends these bytes. listener: hears each attempt's answer."""
 
     endpoint: Endpoint
     body: bytes
     digest: str
+    listener: Listener | None = None
 
 
 def plan(endpoint: Endpoint, request: Request) -> Plan:
@@ -91,7 +92,7 @@ def plan(endpoint: Endpoint, request: Request) -> Plan:
     if endpoint.capabilities.reasoning:
         whole = {**whole, **endpoint.wire.reasoning}
     body = canonical.dump(whole)
-    return Plan(endpoint=endpoint, body=body, digest=hashlib.sha256(body).hexdigest())
+    return Plan(endpoint=endpoint, body=body, digest=hashlib.sha256(body).hexdigest(), listener=request.listener)
 
 
 async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clock: Clock) -> Answer:
@@ -108,7 +109,9 @@ async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clo
         local=True,  # a person has accepted this address with the configuration (S2)
         limits=limits,
     )
-    receiver = _Receiver(one.endpoint.wire)
+    receiver = _Receiver(one.endpoint.wire, one.listener)
+    if one.listener is not None:
+        one.listener.again()
     try:
         await client.post(call, receiver)
         answer = receiver.answer(clock)
@@ -134,8 +137,9 @@ def _own(request: Request, producer: str) -> Request:
 class _Receiver:
     """Reads an answer as it arrives: a stream of events, or whatever else came instead."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, listener: Listener | None) -> None:
         self._read = wire.reader()
+        self._listener = listener
         self._sse = sse.Reader()
         self._fold = Fold()
         self._head = Head(status=0, headers={})
@@ -182,6 +186,8 @@ class _Receiver:
         meant = False
         for each in self._read(event):
             self._fold.add(each)
+            if self._listener is not None:
+                _tell(self._listener, each)
             meant = meant or not isinstance(each, Alive)
         return meant
 
@@ -206,6 +212,13 @@ class _Receiver:
         evidence = Evidence(status=self._head.status, error=error, opened=opened, retry_after_s=wait_s)
         found = failures.classify(evidence)
         return FailedAttempt(found, _sentence(found, self._head.status), retry_after_s=wait_s)
+
+
+def _tell(listener: Listener, event: ModelEvent) -> None:
+    if isinstance(event, Text) and event.text:
+        listener.said(event.text)
+    elif isinstance(event, CallPart | CallWhole) and event.name:
+        listener.writes(event.name)
 
 
 def _object(error: Json) -> Mapping[str, Json]:

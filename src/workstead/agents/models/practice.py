@@ -6,6 +6,7 @@ conversation is shortened it writes down what it still needs (`agents.models.pra
 """
 
 import re
+from collections.abc import Sequence
 
 import anyio
 
@@ -19,11 +20,12 @@ from workstead.agents.models.practice_script import (
     Script,
     ScriptedCall,
 )
-from workstead.agents.models.shape import Answer, Call, Finish, NoTurn, Purpose, Request, Role, Situation
+from workstead.agents.models.shape import Answer, Call, Finish, Listener, NoTurn, Purpose, Request, Role, Situation
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 
 _LOOK = "get_card"
+_WORD = re.compile(r"\s*\S+\s?")
 _CALL_ID = re.compile(r"practice-([0-9]+)-([0-9]+)-([0-9]+)")
 
 
@@ -44,7 +46,8 @@ class Practice:
             raise NoTurn(f"practice has no turn for {_place(situation)}")
         turn = scene.turns[situation.turns]
         calls = tuple(self._call(request, scene, call, index) for index, call in enumerate(turn.calls))
-        await anyio.sleep((self._pace_ms if turn.delay_ms is None else turn.delay_ms) / 1000)
+        pause_s = (self._pace_ms if turn.delay_ms is None else turn.delay_ms) / 1000
+        await _speak(turn.say, calls, listener=request.listener, over_s=pause_s)
         return Answer(text=turn.say, calls=calls, finish=Finish.CALLS)
 
     def _scene(self, request: Request) -> Scene | None:
@@ -117,6 +120,20 @@ def _begun(request: Request) -> int | None:
 def _is_own(named: Named, scene: Scene, script: Script) -> bool:
     """Whether the call stands in this scene, or in the one whose turns it borrows."""
     return named.scene == scene.number or script.scenes[named.scene].turns is scene.turns
+
+
+async def _speak(text: str, calls: Sequence[Call], *, listener: Listener | None, over_s: float) -> None:
+    """Let the listener hear the words one after the other, as a model would write them."""
+    words = _WORD.findall(text)
+    if listener is None or over_s <= 0 or not words:
+        await anyio.sleep(over_s)
+    else:
+        for word in words:
+            listener.said(word)
+            await anyio.sleep(over_s / len(words))
+    for call in calls:
+        if listener is not None:
+            listener.writes(call.name)
 
 
 def _in_result(request: Request, scene: Scene, named: Named, field: str) -> str | None:

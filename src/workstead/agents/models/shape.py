@@ -98,11 +98,28 @@ class Child:
     status: str
 
 
+class Listener(Protocol):
+    """Who hears an answer while it is written. It never waits, and what it hears may still come to nothing."""
+
+    def said(self, text: str) -> None:
+        """A piece of the text."""
+        ...
+
+    def writes(self, tool: str) -> None:
+        """A call of this tool is being written."""
+        ...
+
+    def again(self) -> None:
+        """Nothing heard so far counts: the call begins anew."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One model call. instructions: the agent's standing text. messages: history, then what is prepared now.
 
     temperature: None leaves it to the provider. pinned: ask only this candidate, for a refused request's one retry.
+    listener: hears the answer while it is written; no part of what is sent.
     """
 
     model: str
@@ -114,6 +131,7 @@ class Request:
     situation: Situation
     pinned: Candidate | None = None
     purpose: Purpose = Purpose.STEP
+    listener: Listener | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,12 +109,13 @@ class VersionView:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryView(View):
-    """Every version of a card, newest first."""
+    """Versions of a card, newest first. older: where the next page begins; None at the end."""
 
     TEMPLATE: ClassVar[str] = "history.html"
 
     place: Place
     versions: tuple[VersionView, ...]
+    older: str | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,15 +45,16 @@ async def cockpit(desk: Desk, request: Request, *, draft: str = "", refused: err
 
 
 async def history(desk: Desk, request: Request) -> Response:
-    """Every version of a card."""
+    """The versions of a card, newest first, a page at a time."""
     where, _, of = await place.of_card(desk, request)
-    versions = await desk.all(request, "list_card_versions", of, of="versions")
+    found = await desk.run(request, "list_card_versions", {**of, "position": request.query_params.get("at")})
     view = HistoryView(
         title=f"History of {where.card_id}",
         person=where.person,
         topic=where.topic,
         place=where,
-        versions=tuple(card_views.version(each) for each in versions),
+        versions=tuple(card_views.version(each) for each in found["versions"]),
+        older=found["next"],
     )
     return desk.renderer.page(view)
 

@@ -16,6 +16,7 @@ let everything = false;
 
 function heard(said) {
   if (said.kind === "gone") location.reload();
+  else if (said.kind === "partial") document.dispatchEvent(new CustomEvent("partial", { detail: said.partial }));
   else if (said.kind === "changed") {
     hinted.add(said.topic);
     soon();
@@ -77,7 +78,7 @@ function about(topics) {
 
 const topic = document.body.dataset.topic;
 if (topic) {
-  const stream = share(topic, heard);
+  const stream = share(topic, heard, document.body.dataset.writing);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) stream.leave();
     else {

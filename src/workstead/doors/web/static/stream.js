@@ -5,8 +5,8 @@
 const PATIENCE_MS = 1000;
 const PATIENCE_MAX_MS = 30000;
 
-export function share(topic, heard) {
-  const name = `live:${topic}`;
+export function share(topic, heard, writing = "") {
+  const name = `live:${topic}:${writing}`;
   const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(name) : null;
   let ended = null;
   let asking = null;
@@ -23,12 +23,13 @@ export function share(topic, heard) {
       let source = null;
       let retry = null;
       const open = () => {
-        source = new EventSource(`/live?topic=${encodeURIComponent(topic)}`);
+        source = new EventSource(`/live?${new URLSearchParams(writing ? { topic, writing } : { topic })}`);
         source.addEventListener("open", () => {
           patience = PATIENCE_MS;
           told({ kind: "open" });
         });
         source.addEventListener("changed", (event) => told({ kind: "changed", topic: JSON.parse(event.data).topic }));
+        source.addEventListener("partial", (event) => told({ kind: "partial", partial: JSON.parse(event.data) }));
         source.addEventListener("gone", () => told({ kind: "gone" }));
         source.addEventListener("error", () => {
           if (source.readyState !== EventSource.CLOSED) {
