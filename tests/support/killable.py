@@ -119,8 +119,12 @@ class Workplace:
                 raise
 
     def rows(self) -> Rows:
-        """Everything that is never changed."""
-        return {table: frozenset(self.query(f"SELECT * FROM {table}")) for table in APPEND_ONLY}
+        """Everything that is never changed; the mark of what is open goes with its end and is left out."""
+        return {table: frozenset(self.query(f"SELECT {self._columns(table)} FROM {table}")) for table in APPEND_ONLY}
+
+    def _columns(self, table: str) -> str:
+        named = self.query(f"SELECT name FROM pragma_table_info('{table}') WHERE name <> 'open'")
+        return ", ".join(str(name) for (name,) in named) or "*"
 
     def ran(self) -> list[str]:
         """The ids of the commands that really ran, once each time they did."""

@@ -52,7 +52,7 @@ def test_anthropic_reads_messages() -> None:
             with client.messages.stream(model="m", max_tokens=9, messages=said) as stream:  # type: ignore[arg-type]
                 message = stream.get_final_message()
     assert [block.type for block in message.content] == ["text", "tool_use", "tool_use"]
-    assert (message.stop_reason, message.usage.input_tokens, message.usage.output_tokens) == ("tool_use", 11, 7)
+    assert (message.stop_reason, message.usage.input_tokens, message.usage.output_tokens) == ("tool_use", 8, 7)
 
 
 def test_their_errors_are_the_ones_that_the_server_means() -> None:
