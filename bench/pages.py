@@ -1,6 +1,7 @@
 """The pages of a large project, its hints, and its server's memory through all of it (quality, "Performance")."""
 
 import re
+import shutil
 import tempfile
 import threading
 import time
@@ -19,8 +20,11 @@ from workstead import instance
 
 REPEATS = 5
 HINTS = 100
+AGENTS, PACE_MS = 8, 150
 WAIT_S = 60.0
 LIMIT_PAGE_S, LIMIT_MEMORY_MB, LIMIT_HINT_MS = 1.0, 400.0, 50.0
+LIMIT_BUSY_HINT_MS, LIMIT_MIXED_MS = 200.0, 50.0
+EXAMPLE = Path(__file__).parent.parent / "examples" / "ledger"
 SLUG = "large"
 PROJECT = f"/projects/{SLUG}"
 CARD = f"{PROJECT}/cards/{bulk.WIDE}"
@@ -37,13 +41,14 @@ def run() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data"
         yield from _seeded(data, Path(name) / SLUG)
-        with server.running(data) as place:
+        with server.running(data, WORKSTEAD_PRACTICE_PACE_MS=str(PACE_MS)) as place:
             place.sign_in()
             yield from _card(place)
             for what, path in PAGES.items():
                 taken_s = _page(place, path)
                 yield _limit(f"page: {what}", taken_s, LIMIT_PAGE_S, unit="s")
             yield from _hints(place)
+            yield from _mixed(place, Path(name))
             yield _limit("memory at its highest, through all of it", _highest_mb(place), LIMIT_MEMORY_MB, unit="MB")
 
 
@@ -97,7 +102,7 @@ def _card(place: Running) -> Iterator[Figure]:
     )
 
 
-def _page(place: Running, path: str) -> float:
+def _page(place: Running, path: str, *, repeats: int = REPEATS) -> float:
     def get() -> None:
         with closing(HTTPConnection("127.0.0.1", place.port, timeout=WAIT_S)) as connection:
             connection.request("GET", path, headers={"Cookie": place.cookie})
@@ -106,12 +111,12 @@ def _page(place: Running, path: str) -> float:
             if answer.status != HTTPStatus.OK:
                 raise RuntimeError(f"{path}: {answer.status}")
 
-    return _taken_s(get)
+    return _taken_s(get, repeats=repeats)
 
 
-def _taken_s(work: Callable[[], None]) -> float:
+def _taken_s(work: Callable[[], None], *, repeats: int = REPEATS) -> float:
     taken: list[float] = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began_s = time.perf_counter()
         work()
         taken.append(time.perf_counter() - began_s)
@@ -119,7 +124,49 @@ def _taken_s(work: Callable[[], None]) -> float:
 
 
 def _hints(place: Running) -> Iterator[Figure]:
-    """From the answer to a change until a browser's stream tells of it; 0 when the hint came first."""
+    late_ms, _ = _edits(place, HINTS)
+    yield _limit("commit to page hint, p99, quiet", _p99(late_ms), LIMIT_HINT_MS, unit="ms")
+
+
+def _mixed(place: Running, base: Path) -> Iterator[Figure]:
+    """The same while eight practice agents work in projects of their own and somebody opens the large one's page."""
+    with place.control() as control:
+        for number in range(AGENTS):
+            name = f"ledger{number}"
+            shutil.copytree(EXAMPLE, base / name)
+            objective = (EXAMPLE / "OBJECTIVE.md").read_text(encoding="utf-8")
+            given = {"folder": str(base / name), "name": name, "title": "Due dates", "template": "classic"}
+            control.procedure("initialise", {**given, "objective": objective})
+            control.operation("start_run", {"project": name})
+    reads_ms: list[float] = []
+    ended = threading.Event()
+
+    def read() -> None:
+        while not ended.wait(1.0):
+            reads_ms.append(_page(place, PROJECT, repeats=1) * 1000)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    late_ms, writes_ms = _edits(place, HINTS)
+    ended.set()
+    reader.join()
+    with place.control() as control:
+        live = sum(
+            control.operation("get_run", {"project": f"ledger{number}"})["ended_at"] is None for number in range(AGENTS)
+        )
+    if live < AGENTS:
+        raise RuntimeError(f"only {live} of {AGENTS} runs still lived at the end")
+    yield _limit("commit to page hint, p99, eight agents", _p99(late_ms), LIMIT_BUSY_HINT_MS, unit="ms")
+    yield _limit("an edit over the control socket, p99, eight agents", _p99(writes_ms), LIMIT_MIXED_MS, unit="ms")
+    yield _limit("the large project's page, longest, eight agents", max(reads_ms), LIMIT_MIXED_MS, unit="ms")
+
+
+def _p99(taken: list[float]) -> float:
+    return quantiles(taken, n=100)[98]
+
+
+def _edits(place: Running, count: int) -> tuple[list[float], list[float]]:
+    """Milliseconds from an edit's answer until a stream tells of it (0 when that came first), and of the edits."""
     seen = threading.Semaphore(0)
     connection = HTTPConnection("127.0.0.1", place.port, timeout=WAIT_S)
     connection.request("GET", f"/live?topic=projects/{SLUG}", headers={"Cookie": place.cookie})
@@ -134,18 +181,21 @@ def _hints(place: Running) -> Iterator[Figure]:
 
     threading.Thread(target=follow, daemon=True).start()
     late_ms: list[float] = []
+    writes_ms: list[float] = []
     with place.control() as control:
-        for number in range(HINTS):
+        for _number in range(count):
             told.clear()
-            given = {"project": SLUG, "card_id": bulk.WIDE, "title": f"Title {number}"}
+            began_s = time.perf_counter()
+            given = {"project": SLUG, "card_id": bulk.WIDE, "title": f"Title {time.monotonic_ns()}"}
             control.operation("edit_card", given)
             committed_s = time.perf_counter()
+            writes_ms.append((committed_s - began_s) * 1000)
             if not seen.acquire(timeout=5):
                 raise RuntimeError("no hint came")
             late_ms.append(max((told[0] - committed_s) * 1000, 0.0))
             while seen.acquire(timeout=0.02):
                 pass
-    yield _limit("commit to page hint, p99, quiet", quantiles(late_ms, n=100)[98], LIMIT_HINT_MS, unit="ms")
+    return late_ms, writes_ms
 
 
 def _highest_mb(place: Running) -> float:
