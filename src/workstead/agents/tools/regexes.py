@@ -5,17 +5,18 @@ repeat around a repeat and references to groups are refused (their cost has no u
 number of steps is a power of the line's length, and lines are searched so far that one costs at most `STEPS_LIMIT`.
 """
 
+import importlib
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-# The parser has no public name; a change of it stops the start here, and the tests.
-from re import _constants as sre  # type: ignore[attr-defined]  # not in the published types
-from re import _parser as parser  # type: ignore[attr-defined]  # not in the published types
 from typing import Any
 
 from workstead import errors
+
+# The parser has no public name and no published types; a change of it stops the start here, and the tests.
+sre: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
 
 LIMIT_CHARS = 1000
 LINE_LIMIT_CHARS = 2000
