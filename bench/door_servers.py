@@ -20,21 +20,26 @@ from mcp.server.lowlevel import Server
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route as Address
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bench import documents as bench_documents
 from support import door, instance
 from support.instance import Instance
-from workstead.accounts import credentials, projects
+from workstead.accounts import api_tokens, credentials, people, projects
 from workstead.doors import listening
 from workstead.doors.http import Guard
+from workstead.doors.limits import Active
 from workstead.doors.mcp import tools as tooling
+from workstead.doors.patience import Patient
+from workstead.doors.rest import endpoint as rest_endpoint
+from workstead.doors.rest.table import Route
 from workstead.doors.watch import ServerFacts
 from workstead.kernel import documents, feed
 from workstead.kernel.access import AssistantProof, Caller, Permission
 from workstead.kernel.documents import NewVersion
-from workstead.kernel.operations import AnyOperation, Door, Input
+from workstead.kernel.operations import AnyOperation, Door, Effect, Input
+from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Durability
 from workstead.kernel.transaction import Tx
 
@@ -78,7 +83,7 @@ async def starlette(tools: int) -> None:
         body = orjson.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": _result()})
         return Response(body, media_type="application/json")
 
-    await _serve(Starlette(routes=[Route("/mcp", answer, methods=["POST"])]), TOKEN)
+    await _serve(Starlette(routes=[Address("/mcp", answer, methods=["POST"])]), TOKEN)
 
 
 async def stock(tools: int) -> None:
@@ -110,9 +115,32 @@ async def stock(tools: int) -> None:
 
 
 async def ours(tools: int) -> None:
-    """Our door, with the guard that stands before it in the product."""
+    """Our door, with the guard and the connections that stand before it in the product."""
     with _founded(tools) as (live, token):
         await _serve(door.endpoint(live), token, guarded=True)
+
+
+async def rest(tools: int) -> None:
+    """Our API before the same operations, behind the same guard and connections."""
+    with _founded(tools) as (live, _):
+        path = live.path
+        with instance.transaction(path) as tx:
+            operator = people.operator(tx)
+            assert operator is not None
+            token, _ = api_tokens.add(tx, person_id=operator.id, name="peer", days=1)
+        routes = [
+            Route(method="GET", path=f"/api/documents/{{document}}/{name}", operation=name)
+            for name, each in live.operations.table.items()
+            if each.effect is Effect.READ
+        ]
+        limits = rest_endpoint.limits(
+            live.clock, per_address=600_000, per_credential=600_000, active=Active(per_account=4, per_process=16)
+        )
+        facts = ServerFacts(boot_id="b", pid=1, version="0", host="127.0.0.1", port=0, started_at="")
+        api = rest_endpoint.Endpoint(
+            live.operations, facts=facts, redactor=Redactor(), limits=limits, routes=tuple(routes)
+        )
+        await _serve(api, token, guarded=True)
 
 
 @contextmanager
@@ -165,7 +193,13 @@ async def _serve(app: ASGIApp, token: str, *, guarded: bool = False) -> None:
         facts = ServerFacts(boot_id="b", pid=1, version="0", host="127.0.0.1", port=port, started_at="")
         app = Guard(app, facts=facts, bearer=True)
     config = uvicorn.Config(
-        app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False
+        app,
+        http=Patient if guarded else "httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
     )
     print(f"http://127.0.0.1:{port} {token}", flush=True)
     await uvicorn.Server(config).serve(sockets=[listener])
@@ -174,6 +208,7 @@ async def _serve(app: ASGIApp, token: str, *, guarded: bool = False) -> None:
 KINDS: dict[str, Callable[[int], Awaitable[None]]] = {
     "floor": floor,
     "ours": ours,
+    "rest": rest,
     "starlette": starlette,
     "stock": stock,
 }

@@ -52,7 +52,7 @@ def uuid7(at_ms: int, random_bits: int) -> str:
 
 def iso(at: datetime) -> str:
     """The stored form of a time: ISO 8601, UTC, microseconds; text order is time order."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
 def parse_iso(text: str) -> datetime:

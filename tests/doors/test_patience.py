@@ -1,17 +1,22 @@
 """Slow and endless clients: nobody holds the server up, and each is let go in time (quality.md, "Bad input")."""
 
+import asyncio
 import resource
 import socket
 import time
+from asyncio import Transport
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import cast
 
+import anyio.lowlevel
 import pytest
 
 from support import door, server
 from support.server import Running
 from workstead.doors import patience
+from workstead.doors.patience import Joined
 
 CLIENTS = 1_000
 GROWTH_MOST_BYTES = 96 << 20
@@ -80,9 +85,63 @@ def test_a_thousand_clients_that_drip_bytes_hold_nobody_up_and_are_let_go(calm: 
             assert memory_bytes(calm) - before < GROWTH_MOST_BYTES
             time.sleep(0.2)
         lasted_s = time.monotonic() - began_s
+        told = clients[0][0].recv(1000)
+    assert told.startswith(b"HTTP/1.1 408 ")
+    assert b"did not come within 10 s" in told
     assert slowest_s < ANSWER_MOST_S
     assert 5 < lasted_s < 23
     assert door.ask(calm, token, "ping").status == 200
+
+
+class Way:
+    """Where a connection's bytes go out; keeps what each write brought."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.ended = ""
+
+    def write(self, data: bytes) -> None:
+        """Keep it."""
+        self.written.append(data)
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.ended = "closed"
+
+    def abort(self) -> None:
+        """Remember that it was cut."""
+        self.ended = "aborted"
+
+
+@pytest.mark.anyio
+async def test_what_is_written_in_one_turn_leaves_in_one_piece() -> None:
+    """A head and its body; the next turn's text goes by itself, and a long text does not wait for the turn's end."""
+    way = Way()
+    joined = Joined(cast("Transport", way), asyncio.get_running_loop())
+    joined.write(b"head ")
+    joined.write(b"body")
+    assert way.written == []
+    await anyio.lowlevel.checkpoint()
+    assert way.written == [b"head body"]
+    joined.write(b"event")
+    await anyio.lowlevel.checkpoint()
+    assert way.written == [b"head body", b"event"]
+    joined.write(b"x" * 20_000)
+    assert way.written[2:] == [b"x" * 20_000]
+    joined.write(b"last")
+    joined.close()
+    assert (way.written[3:], way.ended) == ([b"last"], "closed")
+
+
+@pytest.mark.anyio
+async def test_what_is_held_is_not_written_after_a_connection_was_cut() -> None:
+    """The way out is gone."""
+    way = Way()
+    joined = Joined(cast("Transport", way), asyncio.get_running_loop())
+    joined.write(b"lost")
+    joined.abort()
+    await anyio.lowlevel.checkpoint()
+    assert (way.written, way.ended) == ([], "aborted")
 
 
 @pytest.mark.covers("D01")

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -164,3 +165,29 @@ def test_a_very_long_place_is_shortened() -> None:
     """A refusal stays small whatever was sent."""
     refusal = refused(b'{"' + b"k" * 100_000 + b'": NaN}')
     assert len(refusal.message) < 500
+
+
+ODD = st.sampled_from(
+    [
+        *(b'{"a":1,"a":1}', b'{"a":1,"\\u0061":2}', b"1e400", b"-0", b"-0.0", b"1.0", b"1e2", b"18446744073709551615"),
+        *(b"18446744073709551616", b"-9223372036854775809", b'"\\ud800"', b'"\\u0000"', b'"\\\\u0000"', b"NaN"),
+        *(b'"\xc3\xa9"', b'"\xff"', b'"\\u00e9"', b'"\\/"', b'"\x7f"', b"[" * 64 + b"]" * 64, b"[" * 65 + b"]" * 65),
+    ]
+)
+
+
+@pytest.mark.covers("K15")
+@given(
+    raw=st.lists(ODD | values.map(orjson.dumps), min_size=1, max_size=4).map(lambda some: b"[" + b",".join(some) + b"]")
+)
+def test_white_space_changes_neither_a_value_nor_a_refusal(raw: bytes) -> None:
+    """Text that is written as this program would write it is read on a shorter way, with the same result."""
+
+    def outcome(given: bytes) -> object:
+        try:
+            value = load(given)
+        except errors.Refusal as refusal:
+            return refusal.code, [issue.path for issue in refusal.issues]
+        return json.dumps(value)
+
+    assert outcome(raw) == outcome(raw + b" ")

@@ -218,7 +218,7 @@ def _hosts(facts: ServerFacts) -> frozenset[str]:
 
 def _add_headers(message: MutableMapping[str, Any]) -> None:
     given = list(message.get("headers", ()))
-    names = {name.lower() for name, _ in given}
+    names = {name for name, _ in given}  # the interface asks for small letters
     given += [(name, value) for name, value in HEADERS if name not in names]
     if b"cache-control" not in names:
         given.append((b"cache-control", b"no-store"))

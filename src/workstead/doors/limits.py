@@ -30,22 +30,18 @@ class Allowance:
 
     def take(self, key: str) -> float | None:
         """Take one; None when there was one, else in how many seconds there is."""
-        left, at_s = self._now(key)
+        now_s = self._clock.monotonic_s()
+        known = self._left.get(key)
+        left = self._most if known is None else min(self._most, known[0] + (now_s - known[1]) * self._per_s)
         if left < 1:
             return (1 - left) / self._per_s
-        self._forget(at_s)
-        self._left[key] = (left - 1, at_s)
+        if known is None and len(self._left) >= _KEYS_MOST:
+            self._forget(now_s)
+        self._left[key] = (left - 1, now_s)
         return None
-
-    def _now(self, key: str) -> tuple[float, float]:
-        now_s = self._clock.monotonic_s()
-        left, at_s = self._left.get(key, (self._most, now_s))
-        return min(self._most, left + (now_s - at_s) * self._per_s), now_s
 
     def _forget(self, now_s: float) -> None:
         """Keep the table small: whose allowance is full again needs no row; past that, the oldest go."""
-        if len(self._left) < _KEYS_MOST:
-            return
         self._left = {key: kept for key, kept in self._left.items() if now_s - kept[1] < 60}
         while len(self._left) >= _KEYS_MOST:
             del self._left[next(iter(self._left))]

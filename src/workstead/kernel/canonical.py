@@ -70,6 +70,9 @@ def load(raw: bytes, *, limit_bytes: int, limit_depth: int = DEPTH_LIMIT) -> Jso
             limit_bytes=limit_bytes,
             size_bytes=len(raw),
         )
+    found = _exact(raw, limit_depth=limit_depth)
+    if found is not None:
+        return found
     value = _parse(raw, limit_depth=limit_depth)
     issues: list[errors.Issue] = []
     for issue in _faults(value, limit_depth=limit_depth):
@@ -88,6 +91,21 @@ class _Fault:
 
     message: str
     key: str | None = None
+
+
+def _exact(raw: bytes, *, limit_depth: int) -> Json:
+    """The value of most well-made JSON in a fraction of the time; None where the slow way has to look.
+
+    What is written again as the very bytes that came held no key twice, no number that was bent and no half
+    surrogate. NUL survives that, and so does depth; it cannot be greater than how many brackets there are.
+    """
+    if raw.count(b"{") + raw.count(b"[") > limit_depth or b"\\u0000" in raw:
+        return None
+    try:
+        value: Json = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    return value if orjson.dumps(value) == raw else None
 
 
 def _parse(raw: bytes, *, limit_depth: int) -> Json:

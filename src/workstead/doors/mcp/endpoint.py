@@ -39,8 +39,6 @@ from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
 
 PATHS = frozenset({"/mcp", "/mcp/"})
-BODY_WAIT_S = 10.0
-
 _SCHEME = "bearer "
 # An operation reads authority in its own transaction (K06); for everything else it is read here.
 _READS_ITSELF = "tools/call"
@@ -106,12 +104,13 @@ class Endpoint:
         if stream.begun:
             await stream.end(reply.body or b"")
             return
-        headers = {"x-request-id": request_id, **reply.headers, "content-length": str(len(reply.body or b""))}
+        body = reply.body or b""
+        sent = [(b"x-request-id", request_id.encode()), (b"content-length", b"%d" % len(body))]
+        sent += [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers.items()]
         if reply.body is not None:
-            headers["content-type"] = "application/json"
-        sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+            sent.append((b"content-type", b"application/json"))
         await send({"type": "http.response.start", "status": reply.status, "headers": sent})
-        await send({"type": "http.response.body", "body": reply.body or b""})
+        await send({"type": "http.response.body", "body": body})
 
     def _turned_away(self, scope: Scope, ends: _Ends, request_id: str) -> Reply | Call:
         """What can be said before the body is read: a refusal, or who calls."""
@@ -149,16 +148,11 @@ class Endpoint:
 
     async def _answered(self, call: Call, receive: Receive) -> Reply | None:
         """The reply to a body; None when there is nobody to send it to."""
-        body: bytes | None = None
         try:
-            with anyio.CancelScope(deadline=anyio.current_time() + BODY_WAIT_S) as waiting:
-                body = await _body(receive)
+            body = await _body(receive)
         except HTTPException:
             message = f"Send at most {frames.BODY_LIMIT_BYTES} bytes."
             return _error(ProtocolError(code=INVALID_REQUEST, message=message), request_id=call.id, status=413)
-        if waiting.cancelled_caught:
-            wrong = ProtocolError(code=INVALID_REQUEST, message=f"The body did not come within {BODY_WAIT_S:g} s.")
-            return _error(wrong, request_id=call.id, status=408, headers={"connection": "close"})
         if body is None:
             return None
         try:

@@ -1,7 +1,6 @@
 """Methods: what each message of the protocol is answered with, for every revision."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, cast
@@ -155,8 +154,11 @@ class Methods:
             raise ProtocolError(code=INVALID_PARAMS, message=message)
         entry = tool.entry
         try:
-            with self._admitted(request, changes=entry.effect is not Effect.READ, arguments=arguments):
+            self._require_calls_left(request)
+            if entry.effect is Effect.READ:
                 answered = await self._performed(request, entry, arguments)
+            else:
+                answered = await self._changed(request, entry, arguments)
         except errors.Refusal as refused:
             self._noted(request, name, refused.code)
             if refused.kind is errors.Kind.UNAUTHENTICATED:
@@ -167,6 +169,14 @@ class Methods:
         media = entry.shows(answered) if entry.shows is not None else ()
         exact = not isinstance(entry, Act) and entry.exact
         return results.answer(shown, request.revision, redactor=self._redactor, media=media, exact=exact)
+
+    async def _changed(self, request: Request, entry: Entry, arguments: dict[str, Json]) -> object:
+        """Perform a change, which holds a place among those under way; raises `limit`, `busy` and `invalid`."""
+        if redaction.holds_placeholder(arguments):
+            message = "The input holds a placeholder of a hidden secret; writing it would destroy what it stands for."
+            raise errors.invalid("placeholder_in_write", message)
+        with self._limits.active.one(request.assistant.owner.id):
+            return await self._performed(request, entry, arguments)
 
     async def _performed(self, request: Request, entry: Entry, arguments: dict[str, Json]) -> object:
         proof = AssistantProof(digest=request.digest)
@@ -184,9 +194,9 @@ class Methods:
         async def run(name: str, given: Mapping[str, object]) -> Any:
             operation = self._operations.table[name]
             try:
-                with self._admitted(request, changes=False, arguments={}):
-                    proof = AssistantProof(digest=request.digest)
-                    answered = await self._operations.run(proof, name, given, door=Door.MCP)
+                self._require_calls_left(request)
+                proof = AssistantProof(digest=request.digest)
+                answered = await self._operations.run(proof, name, given, door=Door.MCP)
             except errors.Refusal as refused:
                 self._noted(request, name, refused.code)
                 raise
@@ -195,23 +205,17 @@ class Methods:
 
         return await read(request.revision, request.message.params, run) | _kept(request.revision)
 
-    @contextmanager
-    def _admitted(self, request: Request, *, changes: bool, arguments: dict[str, Json]) -> Iterator[None]:
-        """Hold what limits give; raises `limit`, `busy`, and `invalid` for a change with a hidden secret in it."""
+    def _require_calls_left(self, request: Request) -> None:
+        """Take one call of the assistant's and of its account's minute; raises `limit`."""
         sender = request.assistant
-        for allowance, key, whose in (
-            (self._limits.calls, sender.id, "This assistant has"),
-            (self._limits.accounts, sender.owner.id, "The assistants of this account have together"),
-        ):
-            wait_s = allowance.take(key)
-            if wait_s is not None:
-                message = f"{whose} used the calls of this minute; there is one in {wait_s:.1f} s."
-                raise errors.limit("rate_limited", message, retry_after_s=round(wait_s, 1))
-        if changes and redaction.holds_placeholder(arguments):
-            message = "The input holds a placeholder of a hidden secret; writing it would destroy what it stands for."
-            raise errors.invalid("placeholder_in_write", message)
-        with self._limits.active.one(request.assistant.owner.id) if changes else nullcontext():
-            yield
+        wait_s = self._limits.calls.take(sender.id)
+        whose = "This assistant has"
+        if wait_s is None:
+            wait_s = self._limits.accounts.take(sender.owner.id)
+            whose = "The assistants of this account have together"
+        if wait_s is not None:
+            message = f"{whose} used the calls of this minute; there is one in {wait_s:.1f} s."
+            raise errors.limit("rate_limited", message, retry_after_s=round(wait_s, 1))
 
     def _noted(self, request: Request, operation: str, code: str) -> None:
         self._uses.note(request.assistant.id, operation=operation, code=code, at=request.at)

@@ -2,12 +2,11 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import cast
 
-import anyio
 import orjson
 import structlog
 from starlette.exceptions import HTTPException
@@ -30,7 +29,6 @@ from workstead.kernel.canonical import Json
 from workstead.kernel.operations import Door, Effect, Operations
 from workstead.kernel.redaction import RedactedTree, Redactor
 
-BODY_WAIT_S = 10.0
 REDACTED_HEADER = "workstead-redacted"
 
 _SCHEME = "bearer "
@@ -72,12 +70,20 @@ class _Found:
 class Endpoint:
     """The door as an ASGI application; a Guard stands before it."""
 
-    def __init__(self, operations: Operations, *, facts: ServerFacts, redactor: Redactor, limits: Limits) -> None:
+    def __init__(
+        self,
+        operations: Operations,
+        *,
+        facts: ServerFacts,
+        redactor: Redactor,
+        limits: Limits,
+        routes: Sequence[Route] = ROUTES,
+    ) -> None:
         self._operations = operations
         self._facts = facts
         self._redactor = redactor
         self._limits = limits
-        self._addresses = [(Address(one.path, _nothing, methods=[one.method]), one) for one in ROUTES]
+        self._addresses = [(Address(one.path, _nothing, methods=[one.method]), one) for one in routes]
         self._fields = lru_cache(maxsize=None)(lambda name: openapi.fields(operations.table[name]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -208,15 +214,13 @@ def _require(wait_s: float | None, what: str) -> None:
 
 async def _body(receive: Receive) -> bytes:
     parts: list[bytes] = []
-    with anyio.CancelScope(deadline=anyio.current_time() + BODY_WAIT_S):
-        while True:
-            event = await receive()
-            if event["type"] == "http.disconnect":
-                raise HTTPException(400, "The client went away.")
-            parts.append(event.get("body", b""))
-            if not event.get("more_body", False):
-                return b"".join(parts)
-    raise HTTPException(408, f"The body did not come within {BODY_WAIT_S:g} s.")
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise HTTPException(400, "The client went away.")
+        parts.append(event.get("body", b""))
+        if not event.get("more_body", False):
+            return b"".join(parts)
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
