@@ -155,7 +155,7 @@ class Patient(HttpToolsProtocol):
         self._timer = None
         if self.transport.is_closing():
             return
-        if self._awaited == "body" and self.cycle is not None and not self.cycle.response_started:
+        if self._awaited == "body" and not self.cycle.response_started:
             self.transport.write(_TOO_SLOW)
             self.transport.close()
         else:
