@@ -189,5 +189,7 @@ def _require_recovered(data: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WORKSTEAD_")}
+    # Started servers keep their byte code, as every start of an installed program but its first has it.
+    left_out = ("WORKSTEAD_", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return {**kept, "PYTHONPATH": str(ROOT / "src")}
