@@ -21,7 +21,7 @@ IDENTITY_TIMEOUT_S = 10.0
 KILL_TIMEOUT_S = 5.0
 STATUS_LIMIT_BYTES = 65536
 
-_SOURCES = str(Path(workstead.__file__).parent.parent)
+_SOURCES = str(Path(workstead.__file__).resolve().parent.parent)
 _PROGRAM = "import sys; sys.path.append({sources}); from workstead.workspace import {module}; {module}.main({ends})"
 _MODULES = {Level.NAMESPACES: "jail", Level.LANDLOCK: "session", Level.USER: "session", Level.NONE: "session"}
 
