@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import gc
 import os
 import pwd
 import shlex
@@ -199,6 +200,8 @@ def main() -> None:
         print(f"workstead: {refusal.message}", file=sys.stderr)  # noqa: T201 - the log may not stand yet
         sys.exit(1)
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    # What stands now lives as long as the process; looking through all of it again would stop everything for 50 ms.
+    gc.freeze()
     anyio.run(_run, app, folder, backend_options={"use_uvloop": True})
 
 

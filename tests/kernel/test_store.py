@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -309,3 +310,35 @@ async def test_a_closed_store_leaves_no_thread(tmp_path: Path) -> None:
     with opened(tmp_path / "db") as database:
         await database.write(adds("queued before the end"))
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("store-")]
+
+
+@pytest.mark.covers("K15")
+async def test_work_that_began_is_waited_for_and_work_that_did_not_is_withdrawn(tmp_path: Path) -> None:
+    """A file that is half written when a Stop comes is written to its end; the next one is not begun."""
+    loop = asyncio.get_running_loop()
+    began: list[int] = []
+    all_began, go = anyio.Event(), threading.Event()
+
+    def work(number: int) -> int:
+        began.append(number)
+        if len(began) == 4:
+            loop.call_soon_threadsafe(all_began.set)
+        assert go.wait(PATIENCE_S)
+        return threading.get_ident()
+
+    with opened(tmp_path / "db") as database, anyio.fail_after(PATIENCE_S):
+        waiters = [asyncio.ensure_future(database.work(partial(work, number))) for number in range(4)]
+        await all_began.wait()
+        late = asyncio.ensure_future(database.work(partial(work, 5)))
+        await turns()
+        late.cancel()
+        waiters[0].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await late
+        assert not waiters[0].done()
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiters[0]
+        threads = {await one for one in waiters[1:]}
+        assert threading.get_ident() not in threads
+        assert sorted(began) == [0, 1, 2, 3]

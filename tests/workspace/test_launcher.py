@@ -105,6 +105,12 @@ async def test_an_ending_is_told_as_it_was(
     assert (ending.kind, ending.code, ending.signal) == (kind, code, number)
 
 
+async def test_a_command_stands_behind_the_server_when_cores_are_scarce(contained: Launcher, project: Path) -> None:
+    """Eight agents' commands must not keep a person's Stop waiting."""
+    finished = await contained.run(Command(folder=project, argv=("nice",)))
+    assert int(finished.stdout) == os.nice(0) + 10
+
+
 async def test_a_program_that_does_not_exist_ends_with_127_and_says_so(contained: Launcher, project: Path) -> None:
     """As a shell would."""
     finished = await contained.run(Command(folder=project, argv=("no-such-program",)))

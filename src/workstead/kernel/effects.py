@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar, cast
+from weakref import WeakValueDictionary
 
 import anyio
 from sqlalchemy import bindparam, insert, literal_column, select, update
@@ -90,6 +91,7 @@ class Effects:
         self._authority = authority
         self._wakes = wakes
         self._clock = clock
+        self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self.boot_id = boot_id
 
     async def perform(
@@ -165,6 +167,17 @@ class Effects:
     async def read(self, job: Callable[[Tx], S]) -> S:
         """Read in one snapshot on a reader thread, for the server's own use."""
         return await self._store.read(lambda connection: job(Tx(connection, clock=self._clock)))
+
+    async def work(self, job: Callable[[], S], *, alone: str | None = None) -> S:
+        """Run what waits for a disk on a thread; it is waited for once it has begun, however its waiter is cancelled.
+
+        alone: names what one job at a time may change (a folder): who reads, decides and writes loses nobody's change.
+        """
+        if alone is None:
+            return await self._store.work(job)
+        turn = self._turns.setdefault(alone, anyio.Lock())
+        async with turn:
+            return await self._store.work(job)
 
     def glance(self, job: Callable[[Tx], S]) -> S:
         """Read a few keys on the loop, for the server's own use."""

@@ -1,4 +1,4 @@
-"""The store: writer and reader threads over one database, the hops to them, and prepared statements.
+"""The store: writer and reader threads over one database, hands for files, the hops to them, and prepared statements.
 
 Which database it is stands in `store_sqlite` and `store_postgresql`; nothing above this module knows.
 
@@ -37,6 +37,7 @@ _DIALECTS: Mapping[str, Dialect] = {
     "postgresql": postgresql.dialect(paramstyle="pyformat"),  # type: ignore[no-untyped-call]
 }
 _READERS = 8
+_HANDS = 4
 _QUEUED_WRITES = 256
 _LONG_S = 5.0
 _LOG = structlog.get_logger()
@@ -166,7 +167,7 @@ class Database(Protocol):
 class _Hop(Generic[T]):
     """One job on its way to a thread and back; its end is handled by the loop whether or not anyone waits."""
 
-    def __init__(self, job: Callable[[Connection], T], announce: Callable[[T], None] | None, *, name: str = "") -> None:
+    def __init__(self, job: Callable[..., T], announce: Callable[[T], None] | None, *, name: str = "") -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = anyio.Event()
         self._announce = announce
@@ -228,6 +229,8 @@ class Store:
         self._database = database
         self._writes: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
+        self._works: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
+        self._hands: list[threading.Thread] = []
         self._here = database.session(read_only=True)
         self._threads = [
             threading.Thread(target=self._write_loop, name=f"store-writer-{n}", daemon=True)
@@ -276,6 +279,21 @@ class Store:
         """Run a short key lookup where that is cheapest: on the loop's own connection, or on a reader thread."""
         return self.read_here(job) if self._database.near else await self.read(job)
 
+    async def work(self, job: Callable[[], T]) -> T:
+        """Run a job that waits for a disk or a program, and touches no database, on a thread.
+
+        A cancelled waiter takes a job back that has not begun; one that has is waited for.
+        """
+        if not self._hands:
+            self._hands = [
+                threading.Thread(target=self._work_loop, name=f"store-hand-{n}", daemon=True) for n in range(_HANDS)
+            ]
+            for thread in self._hands:
+                thread.start()
+        hop = _Hop(job, None)
+        self._works.put(hop)  # type: ignore[arg-type]  # as above
+        return await hop.wait(withdrawable=True)
+
     def read_here(self, job: Callable[[Connection], T]) -> T:
         """Run a short key lookup on the loop's own connection; it sees the latest commit."""
         return self._here.look(job)
@@ -286,7 +304,9 @@ class Store:
             self._reads.put(None)
         for _ in range(self._database.writers):
             self._writes.put(None)
-        for thread in self._threads:
+        for _ in self._hands:
+            self._works.put(None)
+        for thread in (*self._threads, *self._hands):
             thread.join()
         self._here.close()
 
@@ -318,6 +338,17 @@ class Store:
                 hop.done(value)
         if session is not None:
             session.close()
+
+    def _work_loop(self) -> None:
+        while (hop := self._works.get()) is not None:
+            if not hop.start():
+                continue
+            try:
+                value = hop.job()
+            except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
+                hop.failed(error)
+            else:
+                hop.done(value)
 
 
 def _timed(session: Session, hop: _Hop[T]) -> T:

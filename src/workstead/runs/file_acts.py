@@ -124,8 +124,8 @@ async def _change(
     path: str,
     text: Callable[[bytes | None], str],
 ) -> FileWritten:
-    async def act(claimed: Claimed) -> Done[FileWritten]:
-        with files.Folder(Path(claimed.project.folder)) as folder:
+    def change(project: Project) -> tuple[FileWritten, bytes]:
+        with files.Folder(Path(project.folder)) as folder:
             before = _before(folder, path)
             digest = hashlib.sha256(before).hexdigest() if before is not None else None
             if base is not None and base != digest:
@@ -139,6 +139,10 @@ async def _change(
             size_bytes=len(data),
             created=before is None,
         )
+        return written, data
+
+    async def act(claimed: Claimed) -> Done[FileWritten]:
+        written, data = await means.effects.work(partial(change, claimed.project), alone=claimed.project.folder)
         kept = Kept(answer=_ADAPTER.dump_json(written).decode(), answer_id=None, answer_revision=None)
         told: dict[str, Json] = {"size_bytes": len(data), "sha256": written.sha256, "created": written.created}
         return Done(answer=written, kept=kept, subject=written.path, told=told)

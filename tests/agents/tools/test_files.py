@@ -1,8 +1,11 @@
 """`read`, `write`, `edit`, `apply_patch` on a real folder: what they do, and what they never reach."""
 
+import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
 from agents.tools import shop
@@ -54,6 +57,42 @@ async def test_a_link_leads_nowhere(tmp_path: Path) -> None:
         assert await place.refused("write", path="key", content="x") == "path_not_file"
     assert [path.name for path in secret.iterdir()] == ["key"]
     assert (secret / "key").read_text() == "no"
+
+
+@pytest.mark.covers("W17", "K15")
+async def test_edits_of_one_file_at_once_lose_nothing(tmp_path: Path) -> None:
+    """An edit reads, decides and writes; whoever came in between would be overwritten."""
+    many = 24
+    async with shop.opened(tmp_path) as place:
+        await place.call("write", path="a.txt", content="".join(f"line {n}\n" for n in range(many)))
+        async with anyio.create_task_group() as group:
+            for number in range(many):
+                given = {"path": "a.txt", "old_string": f"line {number}\n", "new_string": f"done {number}\n"}
+                group.start_soon(partial(place.call, "edit", **given))
+        assert (place.folder / "a.txt").read_text() == "".join(f"done {n}\n" for n in range(many))
+
+
+@pytest.mark.covers("W17", "W20")
+async def test_files_are_written_beside_the_loop(tmp_path: Path) -> None:
+    """A disk that takes its time must not keep pages waiting: a change waits for its turn, a read does not."""
+    async with shop.opened(tmp_path) as place:
+        effects = place.bench.effects
+        held, go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            held.set()
+            assert go_on.wait(5)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(effects.work, hold, alone=str(place.folder)))
+            with anyio.fail_after(5):
+                while not held.is_set():
+                    await anyio.lowlevel.checkpoint()
+            group.start_soon(partial(place.call, "write", path="b.txt", content="late"))
+            assert (await place.call("read", path="."))["kind"] == "folder"
+            assert not (place.folder / "b.txt").exists()
+            go_on.set()
+        assert (place.folder / "b.txt").read_text() == "late"
 
 
 @pytest.mark.covers("W17")

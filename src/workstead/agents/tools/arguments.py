@@ -1,8 +1,10 @@
 """Arguments of a call: read strictly from what the model wrote, and the closed schema they are checked against."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import TypeVar, cast
 
+import orjson
 from pydantic import BaseModel, ValidationError
 
 from workstead import errors
@@ -57,18 +59,25 @@ def described(name: str, description: str, model: type[BaseModel]) -> ToolSchema
 
 def schema(model: type[BaseModel], *, without: frozenset[str] = frozenset()) -> dict[str, Json]:
     """The closed JSON Schema of a model: definitions inlined, titles dropped, some fields left out."""
+    return cast("dict[str, Json]", canonical.parse(_written(model, without)))
+
+
+@cache
+def _written(model: type[BaseModel], without: frozenset[str]) -> bytes:
+    # Making one takes milliseconds, and every node task asks for a dozen. A text, because readers add to the value.
     whole = cast("dict[str, Json]", model.model_json_schema())
     definitions = cast("dict[str, Json]", whole.pop("$defs", {}))
     plain = cast("dict[str, Json]", _plain(whole, definitions))
     plain.pop("description", None)  # the model's docstring speaks to programmers
     fields = cast("dict[str, Json]", plain.get("properties", {}))
     required = cast("list[Json]", plain.get("required", []))
-    return {
+    made: dict[str, Json] = {
         "type": "object",
         "properties": {name: field for name, field in fields.items() if name not in without},
         "required": [name for name in required if name not in without],
         "additionalProperties": False,
     }
+    return orjson.dumps(made)
 
 
 def _plain(value: Json, definitions: Mapping[str, Json]) -> Json:

@@ -5,9 +5,10 @@ call's result are one commit.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
@@ -21,6 +22,8 @@ from workstead.kernel import paging, redaction
 from workstead.kernel.canonical import Json
 from workstead.kernel.operations import Input
 from workstead.workspace.files import FileFacts
+
+T = TypeVar("T")
 
 READ, WRITE, EDIT, APPLY_PATCH = "read", "write", "edit", "apply_patch"
 READ_RECORD, READ_RECORD_VERSION = "read_record", "read_record_version"
@@ -139,6 +142,9 @@ class Files:
         found = addresses.read(args.path, card_id=site.card_id)
         if isinstance(found, RecordAddress):
             return await self._read_record(site, found, args)
+        return await self._bench.effects.work(partial(self._look, found, args))
+
+    def _look(self, found: FileAddress, args: Read) -> Acted:
         facts = self._folder.stat(found.path)
         if args.metadata_only:
             return Acted(result=ToolResult(success=True, data=self._facts(found, facts)))
@@ -155,7 +161,7 @@ class Files:
         if isinstance(found, RecordAddress):
             given = {"card_id": found.card_id, "name": _current(found), "content": args.content}
             return await cards.call(self._bench, site, name=WRITE_RECORD, given=given)
-        return _written(found, self._put(found, args.content))
+        return _written(found, await self._change(partial(self._put, found, args.content)))
 
     async def edit(self, site: CallSite, args: Edit) -> Acted:
         """A piece of a file or a record."""
@@ -171,12 +177,23 @@ class Files:
             }
             return await cards.call(self._bench, site, name=EDIT_RECORD, given=given)
         addresses.require_writable(found)
-        before = _text(self._folder.read(found.path, limit_bytes=READ_LIMIT_BYTES), found)
-        after = edits.replace(before, old=args.old_string, new=args.new_string, replace_all=args.replace_all)
-        return _written(found, self._put(found, after))
+        return _written(found, await self._change(partial(self._replace, found, args)))
 
     async def apply_patch(self, site: CallSite, args: ApplyPatch) -> Acted:
         """Every file of a diff, or none."""
+        return await self._change(partial(self._apply, site, args))
+
+    async def _change(self, job: Callable[[], T]) -> T:
+        """Run what changes the folder when nobody else does: what it read is still there when it writes."""
+        return await self._bench.effects.work(job, alone=str(self._folder.root))
+
+    def _replace(self, found: FileAddress, args: Edit) -> bytes:
+        before = _text(self._folder.read(found.path, limit_bytes=READ_LIMIT_BYTES), found)
+        return self._put(
+            found, edits.replace(before, old=args.old_string, new=args.new_string, replace_all=args.replace_all)
+        )
+
+    def _apply(self, site: CallSite, args: ApplyPatch) -> Acted:
         planned = [self._planned(one, site) for one in self._parsed(args.patch)]
         done: list[_Planned] = []
         try:
