@@ -21,7 +21,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anyio
-import structlog
 
 from workstead import catalogue, errors, instance, logs, machines, settings
 from workstead.accounts import (
@@ -54,9 +53,11 @@ from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.store import Database, Durability, Store
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 from workstead.migrations import schema
 from workstead.outbound.client import Client
 from workstead.runs import playing
+from workstead.runs.doctor import Examine
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import setup
@@ -73,7 +74,7 @@ Service = Callable[[], Coroutine[Any, Any, None]]
 _GRACE_S = 3
 _SWEEP_S = 3600.0
 _HOLD_S = 5.0
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,12 +212,12 @@ def _assemble(ground: _Ground) -> App:
     launcher = Launcher(
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
-    table = catalogue.operations_table(data_folder=chosen.data_folder.resolve(), examine=launcher.doctor)
-    operations = Operations(table, store=store, authority=authority.read, wakes=wakes, clock=clock)
+    availability = Availability(clock=clock)
+    operations = _operations(ground, wakes, examine=launcher.doctor, availability=availability)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
-    means = _asking(chosen, client=client, safe=safe, effects=effects, clock=clock, redactor=redactor)
+    means = _asking(ground, client=client, safe=safe, effects=effects, availability=availability)
     supervisor = Supervisor(
         effects=effects,
         operations=operations,
@@ -267,6 +268,12 @@ def _assemble(ground: _Ground) -> App:
     )
 
 
+def _operations(ground: _Ground, wakes: Wakes, *, examine: Examine, availability: Availability) -> Operations:
+    folder = ground.settings.data_folder.resolve()
+    table = catalogue.operations_table(data_folder=folder, examine=examine, availability=availability)
+    return Operations(table, store=ground.store, authority=authority.read, wakes=wakes, clock=ground.clock)
+
+
 def _control(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor, safe: Safe) -> Control:
     return Control(
         operations=operations,
@@ -299,9 +306,10 @@ def _procedures(operations: Operations, safe: Safe) -> Mapping[str, Procedure]:
 
 
 def _asking(
-    chosen: Settings, *, client: Client, safe: Safe, effects: Effects, clock: Clock, redactor: Redactor
+    ground: _Ground, *, client: Client, safe: Safe, effects: Effects, availability: Availability
 ) -> routing.Means:
     """What models are asked with. Every stored secret is opened once, so that nothing shows it from now on."""
+    chosen, redactor = ground.settings, ground.redactor
     keyring = Keyring(
         environ=os.environ,
         variables=chosen.key_variables,
@@ -316,9 +324,9 @@ def _asking(
         _LOG.warning("a stored secret cannot be opened with this instance's key", name=name)
     return routing.Means(
         client=client,
-        availability=Availability(clock=clock),
+        availability=availability,
         key_of=lambda key: keyring.read(key.source.value, key.name),
-        clock=clock,
+        clock=ground.clock,
     )
 
 

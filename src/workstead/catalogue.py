@@ -7,6 +7,7 @@ from workstead.accounts import api_token_operations, assistant_operations, permi
 from workstead.accounts import operations as accounts
 from workstead.accounts.permission_table import Offered
 from workstead.accounts.projects import Project
+from workstead.agents.models.availability import Availability
 from workstead.guides import operations as guides
 from workstead.kernel.access import Agent, Caller
 from workstead.kernel.acts import AnyAct
@@ -17,8 +18,10 @@ from workstead.runs import (
     capture_reads,
     command_acts,
     doctor,
+    exchange_operations,
     file_acts,
     file_reads,
+    model_operations,
     runs,
     timeline,
 )
@@ -29,8 +32,13 @@ from workstead.work import operations as work
 from workstead.work.workflow.graph import Configuration
 
 
-def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unexamined) -> tuple[AnyOperation, ...]:
-    """Every operation there is; what all doors show parts of. examine: what is known of the machine's isolation."""
+def operations_table(
+    *, data_folder: Path, examine: doctor.Examine = doctor.unexamined, availability: Availability | None = None
+) -> tuple[AnyOperation, ...]:
+    """Every operation there is; what all doors show parts of.
+
+    examine: what is known of the machine's isolation. availability: of models, as this process has seen it.
+    """
     table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
         *secret_operations.OPERATIONS,
@@ -39,6 +47,8 @@ def operations_table(*, data_folder: Path, examine: doctor.Examine = doctor.unex
         *work.operations(configuration_of=_configuration_of, data_folder=data_folder, resting=run_operations.resting),
         *run_operations.OPERATIONS,
         *budget_operations.OPERATIONS,
+        *exchange_operations.OPERATIONS,
+        *model_operations.operations(availability),
         *key_uses.OPERATIONS,
         *capture_reads.OPERATIONS,
         *file_reads.OPERATIONS,

@@ -5,11 +5,10 @@ import sys
 from collections.abc import MutableMapping
 from typing import Any, TextIO, cast
 
-import structlog
-
 from workstead.kernel import canonical
 from workstead.kernel.canonical import Json
 from workstead.kernel.redaction import Redactor
+from workstead.logger import get_logger, structlog
 
 _LIBRARIES_LEVEL = logging.WARNING
 
@@ -47,7 +46,7 @@ class _Forward(logging.Handler):
     """Hands what libraries log to the one writer."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        log = structlog.get_logger()
+        log = get_logger()
         log.log(record.levelno, record.getMessage(), source=record.name, exc_info=record.exc_info)
 
 

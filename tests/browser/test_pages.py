@@ -51,7 +51,8 @@ def address(live: Running, path: str) -> str:
     """A page's address with what is really there."""
     with live.control() as control:
         process = control.operation("list_processes", {"project": "ledger", "card_id": "card-b"})["processes"][0]["id"]
-    known = {**KNOWN, "process_id": process}
+        exchange = control.operation("list_exchanges", {"project": "ledger"})["exchanges"][0]["exchange_id"]
+    known = {**KNOWN, "process_id": process, "exchange_id": exchange}
     made = re.sub(r"\{([a-z_]+)(?::[a-z]+)?\}", lambda found: known[found[1]], path)
     return made + QUERIES.get(made.rpartition("/")[2], "")
 

@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, insert, literal_column, select, update
 
 from workstead.agents import budgets
 from workstead.agents.models.shape import Finish, Purpose, Sent, Usage
-from workstead.agents.tables import conversation, exchange, exchange_end
+from workstead.agents.tables import exchange, exchange_end
 from workstead.kernel.effects import Ended
 from workstead.kernel.store import prepared
 from workstead.kernel.transaction import Tx
@@ -17,6 +17,7 @@ class Exchange:
     """What was sent, by position, digest and size."""
 
     id: str
+    project_id: str
     conversation_id: str
     activation_id: str
     effect_id: str
@@ -35,9 +36,9 @@ _ADD = prepared(insert(exchange))
 _END = prepared(insert(exchange_end))
 _CLOSE = prepared(update(exchange).where(exchange.c.id == bindparam("k_id")).values(open=literal_column("0")))
 _OPEN = prepared(
-    select(exchange.c.id)
-    .select_from(exchange.join(conversation, conversation.c.id == exchange.c.conversation_id))
-    .where(conversation.c.project_id == bindparam("k_project_id"), exchange.c.open == literal_column("1"))
+    select(exchange.c.id).where(
+        exchange.c.project_id == bindparam("k_project_id"), exchange.c.open == literal_column("1")
+    )
 )
 
 
@@ -46,6 +47,7 @@ def add(tx: Tx, one: Exchange) -> None:
     tx.run(
         _ADD,
         id=one.id,
+        project_id=one.project_id,
         conversation_id=one.conversation_id,
         activation_id=one.activation_id,
         effect_id=one.effect_id,
@@ -84,7 +86,7 @@ def end(
 ) -> None:
     """Write the row after the call.
 
-    failure: the class of what went wrong, never a provider's text. sent: what the last attempt was; None where
+    failure: a word of `failure_words`, never a provider's text. sent: what the last attempt was; None where
     nothing went over a wire.
     """
     tx.run(

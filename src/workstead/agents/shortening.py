@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import structlog
-
 from workstead.agents import conversations, task
 from workstead.agents.compaction import Compaction
 from workstead.agents.genesis import Genesis, Strategy
@@ -22,11 +20,12 @@ from workstead.kernel import faults
 from workstead.kernel.access import Caller
 from workstead.kernel.effects import Effects
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 
 S = TypeVar("S")
 _RELIEF = 0.9
 
-_log = structlog.get_logger()
+_log = get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)

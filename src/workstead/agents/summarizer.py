@@ -3,9 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import structlog
-
-from workstead.agents import conversations, endings, exchanges, summaries, task
+from workstead.agents import conversations, endings, exchanges, failure_words, summaries, task
 from workstead.agents.budgets import Wanted
 from workstead.agents.genesis import Kept
 from workstead.agents.models.capacity import Room
@@ -18,11 +16,12 @@ from workstead.kernel import canonical, faults
 from workstead.kernel.access import Caller
 from workstead.kernel.effects import Effects, Outcome
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 from workstead.work.workflow.graph import Candidate
 
 MAX_CALLS = 16
 
-_log = structlog.get_logger()
+_log = get_logger()
 
 
 class NoSummaryError(Exception):
@@ -199,6 +198,7 @@ class Summarizer:
             tx,
             exchanges.Exchange(
                 id=exchange_id,
+                project_id=one.project_id,
                 conversation_id=one.conversation.id,
                 activation_id=one.activation_id,
                 effect_id=effect_id,
@@ -228,7 +228,7 @@ class Summarizer:
             exchange_id,
             ended=outcome.ended,
             finish=answer.finish if answer is not None else None,
-            failure=type(error).__name__ if error is not None else None,
+            failure=failure_words.of(error) if error is not None else None,
             usage=answer.usage if answer is not None else Usage(),
             sent=sent,
         )

@@ -47,6 +47,7 @@ exchange = Table(
     "exchange",
     METADATA,
     Column("id", TEXT, primary_key=True),  # the input id of the rows it leads to
+    Column("project_id", TEXT, nullable=False),
     Column("conversation_id", TEXT, nullable=False),
     Column("activation_id", TEXT, nullable=False),
     Column("effect_id", TEXT, nullable=False),
@@ -61,10 +62,11 @@ exchange = Table(
     Column("request_bytes", BigInteger, nullable=False),
     Column("at", TEXT, nullable=False),
     Column("open", BigInteger, nullable=False),  # 1 until its end is written
+    Index("exchange_project", "project_id", "id"),
     Index("exchange_conversation", "conversation_id", "id"),
     Index(
         "exchange_open",
-        "conversation_id",
+        "project_id",
         sqlite_where=text("open = 1"),
         postgresql_where=text("open = 1"),
     ),

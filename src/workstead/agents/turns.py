@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import anyio
-import structlog
 
 from workstead import errors
 from workstead.agents import (
     conversations,
     endings,
     exchanges,
+    failure_words,
     history,
     protection,
     reasoning,
@@ -58,11 +58,12 @@ from workstead.kernel.access import Caller
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects, Outcome
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 from workstead.work.workflow.graph import EMIT_RESULT, MAX_CORRECTIONS, Candidate, Prompt
 
 ARGUMENTS_LIMIT_BYTES = 4 << 20
 
-_log = structlog.get_logger()
+_log = get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +282,7 @@ class Turns:
             tx,
             exchanges.Exchange(
                 id=input_id,
+                project_id=one.project_id,
                 conversation_id=one.conversation.id,
                 activation_id=one.activation_id,
                 effect_id=effect_id,
@@ -303,7 +305,7 @@ class Turns:
         answer = outcome.value
         subject = conversations.topic(one.card_id, one.agent.name)
         self._effects.end(tx, one.scope, claimed.effect_id, ended=outcome.ended, subject=subject)
-        failure = type(outcome.error).__name__ if outcome.error is not None else None
+        failure = failure_words.of(outcome.error) if outcome.error is not None else None
         exchanges.end(
             tx,
             claimed.input_id,

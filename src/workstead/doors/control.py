@@ -9,7 +9,6 @@ from typing import cast
 from uuid import uuid4
 
 import anyio
-import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -21,11 +20,12 @@ from workstead.kernel.canonical import Json
 from workstead.kernel.feed import FeedRow
 from workstead.kernel.operations import AnswerRule, Door, Operations
 from workstead.kernel.redaction import Redactor
+from workstead.logger import get_logger
 
 LINE_LIMIT_BYTES = 4 * 1024 * 1024
 
 _PEER = struct.Struct("iII")  # pid, uid, gid of the other end
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 
 Procedure = Callable[[Proof, Mapping[str, Json]], Awaitable[Json]]
 """Something longer than one operation that the command line asks for by name."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 from uuid import uuid4
 
-import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -16,6 +15,7 @@ from workstead import errors
 from workstead.doors.watch import ServerFacts
 from workstead.errors import Kind
 from workstead.kernel.access import AnonymousProof, Proof, SecretProof
+from workstead.logger import get_logger
 
 BODY_LIMIT_BYTES = 1024 * 1024
 COOKIE_PREFIX = "ws_in_"
@@ -50,7 +50,8 @@ HEADERS = (
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _HEADERS_KEY = "workstead.headers"
-_LOG = structlog.get_logger()
+_TRACE_KEY = "workstead.trace_id"
+_LOG = get_logger()
 
 
 class Guard:
@@ -87,10 +88,10 @@ class Guard:
             await self._inner(scope, _Limited(receive).receive, sending)
         except Exception:  # noqa: BLE001
             # A door is where the unexpected ends: the trace stays here, its id goes out (house style, line 32).
-            trace_id = uuid4().hex
-            _LOG.exception("request failed", trace_id=trace_id, method=scope["method"], path=scope["path"])
+            found = trace_id(scope)
+            _LOG.exception("request failed", trace_id=found, method=scope["method"], path=scope["path"])
             if not began:
-                text = f"Something went wrong in the server; its log has the details under {trace_id}.\n"
+                text = f"Something went wrong in the server; its log has the details under {found}.\n"
                 await PlainTextResponse(text, status_code=500)(scope, receive, sending)
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -143,6 +144,11 @@ class Front:
         """Pass on."""
         owners = (each.app for each in self._machines if scope["type"] == "http" and each.owns(scope))
         await next(owners, self._pages)(scope, receive, send)
+
+
+def trace_id(scope: Scope) -> str:
+    """What the log and an answer call a request that failed; made once for a request."""
+    return str(scope.setdefault(_TRACE_KEY, uuid4().hex))
 
 
 def proof_of(request: Request, facts: ServerFacts) -> Proof:

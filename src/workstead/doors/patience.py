@@ -10,8 +10,9 @@ import resource
 from asyncio import AbstractEventLoop, Transport
 from typing import Any, Literal, cast
 
-import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from workstead.logger import get_logger
 
 HEAD_WAIT_S = 10.0
 BODY_WAIT_S = 10.0
@@ -20,7 +21,7 @@ CONNECTIONS_MOST = 4096
 # Beside connections: the database, files of projects, pipes of commands.
 FILES_BESIDE = 1024
 
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
     b"content-length: 31\r\nconnection: close\r\n\r\nSend at most 64 KiB of headers\n"

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable
 
 import anyio
-import structlog
 
-_log = structlog.get_logger()
+from workstead.logger import get_logger
+
+_log = get_logger()
 
 
 async def every(interval_s: float, act: Callable[[], Awaitable[None]], *, name: str) -> None:

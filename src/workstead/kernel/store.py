@@ -18,13 +18,13 @@ from enum import StrEnum
 from typing import Generic, Literal, Protocol, TypeVar
 
 import anyio
-import structlog
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 
 from workstead import errors
 from workstead.kernel import faults
+from workstead.logger import get_logger
 
 T = TypeVar("T")
 Value = str | int | None
@@ -40,7 +40,7 @@ _READERS = 8
 _HANDS = 4
 _QUEUED_WRITES = 256
 _LONG_S = 5.0
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 
 
 class Durability(StrEnum):

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 import anyio
 import orjson
 import psycopg
-import structlog
 
 from workstead.kernel.feed import Wakes
+from workstead.logger import get_logger
 
 Raw = psycopg.AsyncConnection[tuple[object, ...]]
 
@@ -20,7 +20,7 @@ _CHANNEL = "workstead_wakes"
 _TELL = f"SELECT pg_notify('{_CHANNEL}', %(topics)s)".encode()
 _TOPICS = 100  # in one message; the server takes 8000 bytes
 _AGAIN_S = 1.0
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 
 
 class WakesBetween:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import anyio
-import structlog
 from anyio.abc import TaskGroup
 
 from workstead import errors
@@ -16,6 +15,7 @@ from workstead.kernel import faults
 from workstead.kernel.access import Agent, AgentProof, Caller
 from workstead.kernel.canonical import Json
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 from workstead.runs import acceptance, actions, activations, context, node, runs
 from workstead.runs.activations import Activation
 from workstead.runs.context import Transition
@@ -26,7 +26,7 @@ from workstead.work.workflow import admission, lifecycle
 from workstead.work.workflow.graph import AgentNode, Edge, NodeTarget, Prompt
 from workstead.work.workflow.lifecycle import Entry, Status
 
-_log = structlog.get_logger()
+_log = get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)

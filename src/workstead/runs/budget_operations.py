@@ -16,8 +16,8 @@ from workstead.kernel import evidence, feed
 from workstead.kernel.access import Caller, Permission
 from workstead.kernel.operations import AnyOperation, Effect, Operation
 from workstead.kernel.transaction import Tx
-from workstead.runs import runs
-from workstead.work import cards, configurations
+from workstead.runs import effective
+from workstead.work import cards
 from workstead.work.pages import PageRead, Slice, fit
 from workstead.work.rules import OWNERS_DOORS, PEOPLES_DOORS, ProjectWrite, lock
 from workstead.work.workflow import budgets as compiled
@@ -137,7 +137,7 @@ def set_one(tx: Tx, caller: Caller, args: SetBudget) -> BudgetView:
     Raises `budget_target_unclear`, `budget_money_malformed`, not found for a card or an agent that is not there.
     """
     project = projects.visible(tx, caller, args.project)
-    configuration = _configuration(tx, project)
+    configuration = effective.configuration(tx, project)
     target = _target(tx, project, args, configuration)
     chosen = None if args.remove else _limits(args)
     budget_rows.set_limits(tx, project.id, target, chosen=chosen, person=caller.author.name)
@@ -280,15 +280,8 @@ def _limits(args: SetBudget) -> Limits:
 
 
 def _budgets(tx: Tx, project: Project) -> Budgets:
-    found = _configuration(tx, project)
+    found = effective.configuration(tx, project)
     return found.budgets if found is not None else Budgets()
-
-
-def _configuration(tx: Tx, project: Project) -> Configuration | None:
-    """What runs or ran last; before the first run what was accepted."""
-    newest = next(iter(runs.newest(tx, project.id, limit=1)), None)
-    digest = newest.configuration if newest is not None else configurations.newest_trusted(tx, project.id)
-    return configurations.load(tx, digest) if digest is not None else None
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (

@@ -9,7 +9,6 @@ from dataclasses import replace
 from enum import StrEnum
 
 import anyio
-import structlog
 
 from workstead import errors
 from workstead.accounts import grants
@@ -19,13 +18,14 @@ from workstead.jobs.leases import Lease
 from workstead.kernel import faults
 from workstead.kernel.feed import Wakes
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 from workstead.runs import activation, recovery, runs
 from workstead.runs.activation import CardEnd
 from workstead.runs.activations import Activation
 from workstead.runs.runs import Ending, Run, State, Wanted
 from workstead.runs.surroundings import Surroundings
 
-_log = structlog.get_logger()
+_log = get_logger()
 _POLL_S = 1.0
 _STOPPED = "Stopped. What was interrupted is settled; run again to go on."
 

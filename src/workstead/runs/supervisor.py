@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import structlog
 
 from workstead import errors
 from workstead.accounts import grants, projects
@@ -18,6 +17,7 @@ from workstead.kernel.feed import Wakes
 from workstead.kernel.operations import Operations
 from workstead.kernel.redaction import Redactor
 from workstead.kernel.transaction import Tx
+from workstead.logger import get_logger
 from workstead.runs import project_run, recovery, runs, uncommitted
 from workstead.runs.project_run import ProjectRun
 from workstead.runs.runs import Ending, Run
@@ -29,7 +29,7 @@ from workstead.workspace.files import Folder
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.processes import Processes
 
-_log = structlog.get_logger()
+_log = get_logger()
 _POLL_S = 2.0
 
 TransportOf = Callable[[Route, Mapping[str, Provider], Path], Transport]

@@ -42,6 +42,10 @@ class Availability:
         """How long until it is worth asking; 0 when it is now."""
         return max(0.0, self.state(candidate).until_s - self.clock.monotonic_s())
 
+    def now(self, candidate: Hashable) -> State:
+        """How it stands now; one whose time has passed is worth asking, which is all that healthy means."""
+        return self.state(candidate) if self.wait_s(candidate) > 0 else _HEALTHY
+
     def heal(self, candidate: Hashable) -> None:
         """It answered."""
         self._states.pop(candidate, None)

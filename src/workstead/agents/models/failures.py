@@ -35,15 +35,17 @@ class FailureClass(StrEnum):
 
 
 class ModelError(Exception):
-    """A model call that has no answer; its class's name is what the exchange records.
+    """A model call that has no answer.
 
     message: a sentence for people, without any text of the provider. sent: what the last attempt was, if any was made.
+    found: the class of its failure, which several errors share.
     """
 
-    def __init__(self, message: str, *, sent: Sent | None = None) -> None:
+    def __init__(self, message: str, *, sent: Sent | None = None, found: FailureClass | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.sent = sent
+        self.found = found
 
 
 class AddressError(ModelError):

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
-import structlog
 
 from workstead import errors
 from workstead.agents.models import attempt, failures, sizing
@@ -22,6 +21,7 @@ from workstead.agents.models.failures import (
 )
 from workstead.agents.models.shape import Answer, Request, Sent
 from workstead.clock import Clock
+from workstead.logger import get_logger
 from workstead.outbound.calls import Limits
 from workstead.outbound.client import Client
 from workstead.work.workflow.graph import KeyName
@@ -43,7 +43,7 @@ _RETRIED = frozenset(
 )
 _ENDS_THE_CALL = frozenset({FailureClass.CONTENT, FailureClass.CONTEXT})
 
-_log = structlog.get_logger()
+_log = get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ class _Call:
         if isinstance(one.last, FailedAttempt):
             made = failures.ERRORS[one.last.found]
             times = f" It was asked {one.failures} times." if one.failures > 1 else ""
-            return made(f"{name}: {one.last.why}{times}", sent=self._sent(one))
+            return made(f"{name}: {one.last.why}{times}", sent=self._sent(one), found=one.last.found)
         return KeyMissingError(f"{name}: {one.last}")
 
     def _sent(self, one: _Try) -> Sent:

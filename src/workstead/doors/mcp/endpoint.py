@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeVar
 
 import anyio
-import structlog
 from starlette.exceptions import HTTPException
 from starlette.types import Message as Event
 from starlette.types import Receive, Scope, Send
@@ -37,13 +36,14 @@ from workstead.kernel.access import Assistant
 from workstead.kernel.acts import Report
 from workstead.kernel.canonical import Json
 from workstead.kernel.effects import Effects
+from workstead.logger import get_logger
 
 PATHS = frozenset({"/mcp", "/mcp/"})
 _SCHEME = "bearer "
 # An operation reads authority in its own transaction (K06); for everything else it is read here.
 _READS_ITSELF = "tools/call"
 _ONCE = ("authorization", "content-type", *revisions.ROUTING_HEADERS)
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 T = TypeVar("T")
 
 

@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import cast
 
 import orjson
-import structlog
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.routing import Route as Address
@@ -28,6 +27,7 @@ from workstead.kernel.access import Proof, SecretProof, TokenProof
 from workstead.kernel.canonical import Json
 from workstead.kernel.operations import Door, Effect, Operations
 from workstead.kernel.redaction import RedactedTree, Redactor
+from workstead.logger import get_logger
 
 REDACTED_HEADER = "workstead-redacted"
 
@@ -38,7 +38,7 @@ _NOT_FOR_HERE = {
     "ws_in_": "A sign-in is sent as the cookie it is, not as a token.",
 }
 _SIGN_IN = "Send a personal token: `Authorization: Bearer ws_api_...`. You make one on the page Account."
-_LOG = structlog.get_logger()
+_LOG = get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)

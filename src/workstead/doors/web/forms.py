@@ -7,11 +7,13 @@ from starlette.requests import Request
 
 from workstead import errors
 
+Fields = Mapping[str, str]
+
 _TYPE = "application/x-www-form-urlencoded"
 _FIELDS = 100
 
 
-async def fields(request: Request) -> Mapping[str, str]:
+async def fields(request: Request) -> Fields:
     """The fields by name. Raises `invalid` for another kind of body, a repeated field or text that is not UTF-8."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _TYPE:
@@ -29,7 +31,7 @@ async def fields(request: Request) -> Mapping[str, str]:
     return found
 
 
-def field(given: Mapping[str, str], name: str) -> str:
+def field(given: Fields, name: str) -> str:
     """One field that must be there. Raises `invalid` naming it."""
     if name not in given:
         issue = errors.Issue(path=name, message="this field is required")

@@ -8,6 +8,7 @@ from workstead.doors.web import workflow_views
 from workstead.doors.web.card_views import VisitView, WorkView
 from workstead.doors.web.conversation_marks import Link
 from workstead.doors.web.conversation_views import CallView, Part, SpokenView
+from workstead.doors.web.model_views import AgentLine, BudgetLine, CallLine, CandidateLine
 from workstead.doors.web.outline_views import OutlineNode
 from workstead.doors.web.place import Place
 from workstead.doors.web.process_views import ProcessView
@@ -48,6 +49,10 @@ class Samples:
     work: tuple[WorkView, ...]
     commands: tuple[ProcessView, ...]
     nodes: tuple[OutlineNode, ...]
+    agents: tuple[AgentLine, ...]
+    candidates: tuple[CandidateLine, ...]
+    calls: tuple[CallLine, ...]
+    budgets: tuple[BudgetLine, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +100,10 @@ def _samples(scheme: str, *, start: int) -> Samples:
         work=_work(scheme),
         commands=_commands(scheme),
         nodes=_nodes(scheme),
+        agents=(_agent(scheme),),
+        candidates=_candidates(),
+        calls=_calls(scheme),
+        budgets=_budgets(),
     )
 
 
@@ -191,6 +200,63 @@ def _commands(scheme: str) -> tuple[ProcessView, ...]:
             streams=(("stdout", "2.0 KiB", number != 3), ("stderr", "", True)),
         )
         for number, (state, said) in enumerate(ends)
+    )
+
+
+def _agent(scheme: str) -> AgentLine:
+    facts = (("works at", "goal/work, task/work"), ("network", "none"), ("may write", "status.md"))
+    return AgentLine(name=f"executor-{scheme}", route="think", tools=("read", "edit", "run_command"), facts=facts)
+
+
+def _candidates() -> tuple[CandidateLine, ...]:
+    def candidate(model: str, standing: str, wait: str = "", why: str = "") -> CandidateLine:
+        return CandidateLine(
+            name=f"provider:{model}",
+            kind="anthropic",
+            address="https://example.org",
+            key="secret:provider",
+            standing=standing,
+            wait=wait,
+            why=why,
+            facts=(("window", "200,000 tokens"), ("a million tokens", "3.00 in, 15.00 out USD")),
+        )
+
+    return (
+        candidate("large", "blocked", "1 min 12 s", "The provider takes no more requests for now."),
+        candidate("small", "cooling", "30.0 s", "The provider is overloaded."),
+        candidate("other", "healthy"),
+    )
+
+
+def _calls(scheme: str) -> tuple[CallLine, ...]:
+    states = (("running", ""), ("done", ""), ("failed", "rate_limit"), ("interrupted", ""), ("unknown", ""))
+    return tuple(
+        CallLine(
+            id=f"{scheme}-{number}",
+            status=status,
+            at=f"{_AT}:0{number}",
+            agent="executor",
+            card_id="card-a",
+            model="provider:large",
+            purpose="turn",
+            took="" if status == "running" else "2.4 s",
+            tokens="12,400 in, 310 out" if status == "done" else "",
+            failure=failure,
+        )
+        for number, (status, failure) in enumerate(states)
+    )
+
+
+def _budgets() -> tuple[BudgetLine, ...]:
+    def budget(name: str, standing: str, percent: int | None, held: str = "") -> BudgetLine:
+        said = f"{percent} % are used." if percent is not None else "310,400 tokens are used; there is no limit."
+        return BudgetLine(name=name, standing=standing, percent=percent, sentence=said, source="set by Ada", held=held)
+
+    return (
+        budget("The project", "open", 42, held="12,000 tokens"),
+        budget("agent executor", "warned", 86),
+        budget("card card-a", "spent", 104),
+        budget("card card-b", "unlimited", None),
     )
 
 

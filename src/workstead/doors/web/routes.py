@@ -12,17 +12,21 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from workstead import errors
+from workstead.doors import http
 from workstead.doors.http import Guard
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import live, static_files
 from workstead.doors.web.desk import Desk, Keep
 from workstead.doors.web.pages import (
     account,
+    agents,
     assistants,
+    budgets,
     cards,
     comments,
     conversations,
     events,
+    exchanges,
     files,
     gallery,
     keys,
@@ -63,6 +67,12 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/projects/{slug}", projects.show),
     ("GET", "/projects/{slug}/configuration", settings.show),
     ("POST", "/projects/{slug}/configuration", settings.trust),
+    ("GET", "/projects/{slug}/agents", agents.show),
+    ("GET", "/projects/{slug}/budgets", budgets.show),
+    ("POST", "/projects/{slug}/budgets", budgets.set_one),
+    ("GET", "/projects/{slug}/exchanges", exchanges.show),
+    ("GET", "/projects/{slug}/exchanges/{exchange_id}", exchanges.one),
+    ("GET", "/projects/{slug}/refusals", exchanges.refusals),
     ("GET", "/projects/{slug}/events", events.show),
     ("GET", "/projects/{slug}/files", files.show),
     ("GET", "/projects/{slug}/files/{path:path}", files.show),
@@ -120,7 +130,11 @@ class Web:
             Route("/health", _health),
             Route("/health/ready", partial(_ready, watch)),
         ]
-        handlers = {errors.Refusal: partial(_refused, desk), HTTPException: partial(_not_here, desk)}
+        handlers = {
+            errors.Refusal: partial(_refused, desk),
+            HTTPException: partial(_not_here, desk),
+            Exception: partial(_broken, desk),
+        }
         inner = Starlette(routes=routes, exception_handlers=handlers)
         self._guarded = Guard(inner, facts=facts)
 
@@ -142,6 +156,12 @@ async def _ready(watch: Watch, _: Request) -> Response:
 
 async def _refused(desk: Desk, _: Request, refusal: errors.Refusal) -> Response:
     return desk.refused(refusal)
+
+
+async def _broken(desk: Desk, request: Request, _: Exception) -> Response:
+    """The guard outside logs the trace under the same id."""
+    message = f"Something went wrong in the server; its log has the details under {http.trace_id(request.scope)}."
+    return desk.renderer.page(RefusedView(title="That did not work", message=message), status=500)
 
 
 async def _not_here(desk: Desk, _: Request, error: HTTPException) -> Response:

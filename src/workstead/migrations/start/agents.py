@@ -56,6 +56,7 @@ def _from_exchange() -> None:
     op.create_table(
         "exchange",
         columns.text("id"),
+        columns.text("project_id"),
         columns.text("conversation_id"),
         columns.text("activation_id"),
         columns.text("effect_id"),
@@ -71,8 +72,9 @@ def _from_exchange() -> None:
         columns.text("at"),
         columns.number("open"),
         PrimaryKeyConstraint("id"),
+        Index("exchange_project", "project_id", "id"),
         Index("exchange_conversation", "conversation_id", "id"),
-        Index("exchange_open", "conversation_id", sqlite_where=text("open = 1"), postgresql_where=text("open = 1")),
+        Index("exchange_open", "project_id", sqlite_where=text("open = 1"), postgresql_where=text("open = 1")),
     )
     op.create_table(
         "exchange_end",
