@@ -28,6 +28,7 @@ def _add(tx: Tx, project_id: str, *, agent: str = desk.AGENT) -> str:
     one = conversations.ensure(tx, project_id, agent=agent, card_id=desk.CARD)
     made = Exchange(
         id=tx.new_id(),
+        project_id=project_id,
         conversation_id=one.id,
         activation_id="a",
         effect_id=tx.new_id(),

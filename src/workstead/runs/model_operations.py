@@ -57,15 +57,16 @@ class AgentList:
 class CandidateView:
     """Whom a route may ask. standing: healthy (worth asking), cooling or blocked for `wait_s` seconds because of `why`.
 
-    key: as the configuration names it, never the key. Prices are for a million tokens, in millionths of the currency;
-    None where the configuration has none. Window and output are tokens; None where it is silent.
+    key_source, key_name: `secret` or `env` and a name, never the key. Prices are for a million tokens, in millionths
+    of the currency; None where the configuration has none. Window and output are tokens; None where it is silent.
     """
 
     provider: str
     model: str
     kind: str
     base_url: str | None
-    key: str | None
+    key_source: str | None
+    key_name: str | None
     standing: Standing
     wait_s: int
     why: FailureView | None
@@ -182,7 +183,8 @@ def _candidate(provider: Provider, candidate: Candidate, ask: Ask) -> CandidateV
         model=candidate.model,
         kind=provider.kind.value,
         base_url=provider.base_url,
-        key=f"{provider.key.source.value}:{provider.key.name}" if provider.key is not None else None,
+        key_source=provider.key.source.value if provider.key is not None else None,
+        key_name=provider.key.name if provider.key is not None else None,
         standing=state.standing,
         wait_s=int(wait_s + 0.999),
         why=explained(state.why) if state.why else None,

@@ -96,7 +96,7 @@ def _partials(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
 def test_every_region_has_an_id_and_follows_topics_that_exist() -> None:
     """A region that follows a topic nobody announces would never be fetched again."""
     known = re.compile(
-        r"run|budget|configuration|cards/[^/]+(/records/[^/]+|/processes/[^/]+)?|conversations/[^/]+/[^/]+"
+        r"run|budget|configuration|cards/[^/]+(/records/[^/]+|/processes/[^/]+)?|(effects/)?conversations/[^/]+/[^/]+"
     )
     regions = 0
     for path in sorted(rendering.FOLDER.glob("*.html")):

@@ -28,7 +28,8 @@ class CandidateLine:
     name: str
     kind: str
     address: str
-    key: str
+    key_source: str
+    key_name: str
     standing: str
     wait: str
     why: str
@@ -284,7 +285,8 @@ def _candidate(one: Mapping[str, Any], currency: str) -> CandidateLine:
         name=f"{one['provider']}:{one['model']}",
         kind=str(one["kind"]).replace("_", " "),
         address=one["base_url"] or "",
-        key=one["key"] or "",
+        key_source=one["key_source"] or "",
+        key_name=one["key_name"] or "",
         standing=one["standing"],
         wait=milliseconds(one["wait_s"] * 1000) if one["wait_s"] else "",
         why=" ".join(filter(None, (why["happened"], why["advice"]))) if why else "",
