@@ -26,7 +26,8 @@ class Tool:
 class Says:
     """An answer. finish: stop, length or refusal. events: only so many are sent; then what `then` says happens.
 
-    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that.
+    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that. until: what it waits
+    for after its first `held` events.
     """
 
     text: str = ""
@@ -35,6 +36,8 @@ class Says:
     finish: Literal["length", "refusal", "stop"] = "stop"
     events: int | None = None
     then: Literal["cut", "end", "error", "garbage", "pings", "stall"] = "end"
+    held: int = 0
+    until: threading.Event | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
         for number, event in enumerate(WRITERS[api](reply, model)):
             if number == reply.events:
                 break
+            if number == reply.held and reply.until is not None:
+                self._until(reply.until)
             self._chunk(event)
         if reply.events is not None:
             self._misbehave(reply, api)
@@ -190,6 +195,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._chunk(_event(mid_stream_error(api), name="error"))
             case "end":
                 pass
+
+    def _until(self, event: threading.Event) -> None:
+        while not event.wait(0.02):
+            if self.server.served.closing.is_set():
+                raise ConnectionResetError
 
     def _while_there(self, said: bytes) -> None:
         """Say only this until the client goes or the server ends."""
