@@ -15,11 +15,12 @@ APIS: Mapping[str, Api] = {"/chat/completions": "chat", "/responses": "responses
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool call. arguments: as text, to send what is no JSON."""
+    """A tool call. arguments: as text, to send what is no JSON. namespace: of tools that came in one (Responses)."""
 
     name: str
     arguments: Mapping[str, object] | str = field(default_factory=dict)
     id: str | None = None
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer one call."""
         server = self.server.served
         raw = self.rfile.read(int(self.headers["content-length"]))
-        api = next(api for end, api in APIS.items() if self.path.endswith(end))
+        api = next(api for end, api in APIS.items() if self.path.partition("?")[0].endswith(end))
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = Asked(api=api, path=self.path, headers=headers, raw=raw)
         server.asked.append(asked)
@@ -295,6 +296,8 @@ def _responses(reply: Says, model: str) -> Iterator[bytes]:
         yield event("response.output_item.done", output_index=0, item=done)
     for index, tool in enumerate(reply.calls, start=len(output)):
         item = {"id": f"fc_{index}", "type": "function_call", "call_id": tool.id or f"call_{index}", "name": tool.name}
+        if tool.namespace is not None:
+            item["namespace"] = tool.namespace
         begun = {**item, "arguments": "", "status": "in_progress"}
         yield event("response.output_item.added", output_index=index, item=begun)
         for piece in _pieces(_arguments(tool)):
