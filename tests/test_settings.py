@@ -42,6 +42,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         active_changes_per_account=4,
         address_calls_per_minute=6000,
         failed_requests=200,
+        failed_model_requests=0,
     )
 
 
@@ -90,6 +91,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         active_changes_per_account = 2
         address_calls_per_minute = 7
         failed_requests = 8
+        failed_model_requests = 9
         """,
     )
     assert loaded == settings.Settings(
@@ -110,6 +112,7 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         active_changes_per_account=2,
         address_calls_per_minute=7,
         failed_requests=8,
+        failed_model_requests=9,
     )
 
 

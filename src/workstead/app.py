@@ -34,7 +34,7 @@ from workstead.accounts import (
 from workstead.accounts.keys import Keyring
 from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
-from workstead.agents.models import routing
+from workstead.agents.models import refused_requests, routing
 from workstead.agents.models.availability import Availability
 from workstead.agents.partials import Partials
 from workstead.clock import Clock, SystemClock, iso
@@ -349,6 +349,13 @@ def _asking(
         availability=availability,
         key_of=lambda key: keyring.read(key.source.value, key.name),
         clock=ground.clock,
+        keep=refused_requests.Folder(
+            path=chosen.data_folder / "failed-model-requests",
+            most=chosen.failed_model_requests,
+            clock=ground.clock,
+            redactor=redactor,
+            work=effects.work,
+        ).keep,
     )
 
 
