@@ -249,10 +249,10 @@ class Server:
             return self.ended(control, pages)
 
     @contextmanager
-    def watched(self) -> Iterator[tuple[Control, Iterator[list[dict[str, Any]]]]]:
-        """A control conversation and the project's feed from now on; what the feed shows is acknowledged."""
+    def watched(self, *, after: int | None = None) -> Iterator[tuple[Control, Iterator[list[dict[str, Any]]]]]:
+        """A control conversation and the project's feed, from now on or after a row; what it shows is acknowledged."""
         with self.control() as control, self.control() as watching:
-            pages = self._pages(watching)
+            pages = self._pages(watching, after)
             next(pages)
             yield control, pages
 
@@ -278,6 +278,10 @@ class Server:
         self.up()
         self.init()
         return self.run()
+
+    def knows(self, pid: int) -> None:
+        """A process that the test started meanwhile is none of its orphans."""
+        self._others.add(pid)
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -310,8 +314,8 @@ class Server:
         """What it wrote on stderr."""
         return (self.place.root / "server.log").read_text()
 
-    def _pages(self, watching: Control) -> Iterator[list[dict[str, Any]]]:
-        for rows, _ in watching.follow(SLUG):
+    def _pages(self, watching: Control, cursor: int | None = None) -> Iterator[list[dict[str, Any]]]:
+        for rows, _ in watching.follow(SLUG, cursor=cursor):
             for row in rows:
                 self.place.acknowledged[row["seq"]] = (row["event"], row["topic"], row["revision"])
             yield rows

@@ -62,7 +62,7 @@ class _Session:
     def __init__(self, raw: sqlite3.Connection) -> None:
         self._raw = raw
 
-    def write(self, job: Callable[[Connection], T], *, persists: Callable[[], bool]) -> T:  # noqa: ARG002 - one seam
+    def write(self, job: Callable[[Connection], T], *, persists: Callable[[], bool]) -> T:
         """Run `job` in one write transaction; ends the process when it is unknown whether that was committed."""
         value = self._run("BEGIN IMMEDIATE", job)
         try:
