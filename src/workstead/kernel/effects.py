@@ -242,8 +242,9 @@ class Effects:
     async def _recorded(self, scope: str, job: Callable[[Tx], S]) -> S:
         # A cancelled waiter waits on: what is known of the world outside is known nowhere else.
         with anyio.CancelScope(shield=True):
-            value = await self._waiting(lambda: self._commit(scope, job, withdrawable=False, patient=True))
-        return value
+            recorded = await self._waiting(lambda: self._commit(scope, job, withdrawable=False, patient=True))
+        # Outside the block, because a scope may swallow what ends it: the type checker knows that.
+        return recorded  # noqa: RET504
 
     async def _waiting(self, ask: Callable[[], Awaitable[S]]) -> S:
         """Ask again as long as the database cannot be reached and the server does not end.

@@ -126,7 +126,8 @@ class Session(Protocol):
     def write(self, job: Callable[[Connection], T], *, persists: Callable[[], bool]) -> T:
         """Run `job` in one write transaction, and return what it returned once that is committed.
 
-        persists: whether to go on asking a server that cannot be asked what became of a commit. Raises what the job raised, and Refusal for what the database refuses; then nothing was written.
+        persists: whether to go on asking a server that does not answer what became of a commit. Raises what the job
+        raised, and Refusal for what the database refuses; then nothing was written.
         """
         ...
 
