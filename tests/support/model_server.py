@@ -26,7 +26,8 @@ class Tool:
 class Says:
     """An answer. finish: stop, length or refusal. events: only so many are sent; then what `then` says happens.
 
-    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that.
+    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that. gates: before the
+    event of that number it waits until the gate is opened.
     """
 
     text: str = ""
@@ -35,6 +36,7 @@ class Says:
     finish: Literal["length", "refusal", "stop"] = "stop"
     events: int | None = None
     then: Literal["cut", "end", "error", "garbage", "pings", "stall"] = "end"
+    gates: Mapping[int, threading.Event] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,12 +169,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for number, event in enumerate(WRITERS[api](reply, model)):
+            self._wait(reply.gates.get(number))
             if number == reply.events:
                 break
             self._chunk(event)
         if reply.events is not None:
             self._misbehave(reply, api)
         self.wfile.write(b"0\r\n\r\n")
+
+    def _wait(self, gate: threading.Event | None) -> None:
+        while gate is not None and not gate.wait(0.02) and not self.server.served.closing.is_set():
+            pass
 
     def _misbehave(self, reply: Says, api: Api) -> None:
         match reply.then:

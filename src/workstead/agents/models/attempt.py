@@ -96,7 +96,17 @@ def plan(endpoint: Endpoint, request: Request) -> Plan:
 
 
 async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clock: Clock) -> Answer:
-    """Send once; the complete answer. Raises FailedAttempt."""
+    """Send once; the complete answer. Raises FailedAttempt; what a listener heard of it is forgotten then."""
+    try:
+        return await _ask(one, client=client, key=key, limits=limits, clock=clock)
+    except FailedAttempt:
+        # Now, not when the next attempt begins: a wait may lie between.
+        if one.listener is not None:
+            one.listener.again()
+        raise
+
+
+async def _ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clock: Clock) -> Answer:
     base_url = one.endpoint.provider.base_url or ""
     call = Outgoing(
         url=one.endpoint.wire.url(base_url),
@@ -110,8 +120,6 @@ async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clo
         limits=limits,
     )
     receiver = _Receiver(one.endpoint.wire, one.listener)
-    if one.listener is not None:
-        one.listener.again()
     try:
         await client.post(call, receiver)
         answer = receiver.answer(clock)

@@ -11,8 +11,11 @@ export function share(topic, heard, writing = "") {
   let ended = null;
   let asking = null;
   let patience = PATIENCE_MS;
+  let newest = null;
 
   function told(said) {
+    if (said.kind === "partial") newest = said;
+    else if (said.kind !== "changed") newest = null;
     heard(said);
     channel?.postMessage(said);
   }
@@ -55,6 +58,8 @@ export function share(topic, heard, writing = "") {
 
   async function follow() {
     if (!navigator.locks || !channel) return hold();
+    // A tab that comes in the middle of an answer is told what the others have seen of it.
+    channel.postMessage({ kind: "asks" });
     asking = new AbortController();
     try {
       await navigator.locks.request(name, { signal: asking.signal }, hold);
@@ -69,7 +74,9 @@ export function share(topic, heard, writing = "") {
   }
 
   channel?.addEventListener("message", (event) => {
-    if (!document.hidden) heard(event.data);
+    if (event.data.kind === "asks") {
+      if (ended && newest) channel.postMessage(newest);
+    } else if (!document.hidden) heard(event.data);
   });
   return { follow, leave };
 }
