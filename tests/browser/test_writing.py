@@ -143,6 +143,24 @@ def test_what_a_cut_stream_had_written_goes_before_another_model_writes(chromium
         assert "Foxglove" not in page.content()
 
 
+def test_what_a_cut_stream_had_written_goes_while_the_retry_is_waited_for(chromium: Browser, tmp_path: Path) -> None:
+    """Both models failed: the next attempt is 15 s away, and nobody writes until then."""
+    cut = threading.Event()
+    first = Says(text="Foxglove is poisonous. " * 4, events=5, then="cut")
+    second = Says(text="Oleander is, too. " * 4, events=5, gates={5: cut}, then="cut")
+    with (
+        talking(tmp_path, FIRST, first, second, FIRST) as (live, models),
+        browsers.visiting(chromium, live) as visit,
+    ):
+        page = opened(visit)
+        text = page.locator("#writing [data-text]")
+        expect(text).to_contain_text("Oleander", timeout=LONG_MS)
+        cut.set()
+        expect(text).to_have_text("")
+        assert len(models.asked) == 3
+        assert "Oleander" not in page.content()
+
+
 def test_stop_in_the_middle_of_an_answer_leaves_nothing_of_it(chromium: Browser, tmp_path: Path) -> None:
     """What was not finished was never said."""
     never = threading.Event()
