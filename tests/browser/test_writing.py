@@ -1,6 +1,8 @@
-"""What a model is writing, in a real browser: shown from its beginning, replaced by its row, gone where none follows (W13)."""
+"""What a model is writing, seen in a real browser: it comes, it goes with its rows, and it never outlives its call."""
 
+import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from support import browser as browsers
 from support import server
-from support.browser import Visit
 from support.model_server import ModelServer, Reply, Says, Tool, serving
 from support.server import Running
 from workstead import demo_models
@@ -18,10 +19,11 @@ from workstead.demo_models import Chosen
 from workstead.work import template
 from workstead.work.workflow.graph import ProviderKind
 
-LONG_MS = 60_000
-TALK = "/projects/talk/cards/project/conversations/planner"
-LOOK = (Tool(name="glob", arguments={"pattern": "*"}),)
-FIRST = Says(text="I look around first.", calls=LOOK)
+NAME = "talk"
+TALK = f"/projects/{NAME}/cards/project/conversations/planner"
+SAID = "First I look at what there is, then I plan the work in small steps."
+LOOK = Tool(name="read", arguments={"path": "."}, id="look")
+
 # How often a word is seen, in each frame that the browser paints.
 COUNTS = """(word) => {
   window.counts = [];
@@ -33,160 +35,188 @@ COUNTS = """(word) => {
   look();
 }"""
 
-pytestmark = pytest.mark.covers("W13", "K11")
+pytestmark = pytest.mark.covers("W13", "W28", "K11")
+
+
+def chosen(url: str) -> Chosen:
+    """A model on loopback, without a key, with money enough."""
+    return Chosen(
+        kind=ProviderKind.OPENAI_CHAT.value,
+        model="m",
+        base_url=url,
+        key=None,
+        tokens=10**9,
+        minutes=1000,
+        amount=None,
+        prices=None,
+    )
 
 
 @contextmanager
-def talking(base: Path, *replies: Reply) -> Iterator[tuple[Running, ModelServer]]:
-    """A server whose planner is answered by two models of one provider, with a run that has begun."""
+def talking(base: Path, *replies: Reply, also: str = "m") -> Iterator[tuple[Running, ModelServer]]:
+    """A server with a project whose planner asks a model that answers so. also: a second model that is asked then."""
+    candidates = ", ".join(f'"{name}"' for name in dict.fromkeys(("m", also)))
+    folder = base / NAME
     with serving(*replies) as models, server.running(base / "data") as live:
-        chosen = Chosen(
-            kind=ProviderKind.OPENAI_CHAT.value,
-            model="m1",
-            base_url=models.url,
-            key=None,
-            tokens=10**9,
-            minutes=1000,
-            amount=None,
-            prices=None,
-        )
-        folder = base / "talk"
         for path, content in template.materialise().items():
             at = folder / ".workstead" / path
             at.parent.mkdir(parents=True, exist_ok=True)
-            if path == "workstead.yaml":
-                at.write_bytes(demo_models.configured(content, chosen).replace(b'["m1"]', b'["m1", "m2"]'))
-            else:
-                at.write_bytes(content)
+            text = demo_models.configured(content, chosen(models.url)) if path == "workstead.yaml" else content
+            at.write_bytes(text.replace(b'["m"]', f"[{candidates}]".encode()))
         with live.control() as control:
             made = control.operation(
-                "create_project", {"folder": str(folder), "name": "talk", "title": "Talk", "objective": "Talk."}
+                "create_project", {"folder": str(folder), "name": NAME, "title": "Talk", "objective": "Talk."}
             )
             control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
-            control.operation("start_run", {"project": "talk"})
+        live.sign_in()
         yield live, models
 
 
-def opened(visit: Visit) -> Page:
-    """The conversation in a new tab, with its first row."""
-    page = visit.open("/projects/talk")
-    page.locator("#card-project, #cards").first.wait_for(timeout=LONG_MS)
-    page.goto(visit.live.origin + TALK)
-    expect(page.locator("#rows")).to_contain_text("I look around first.", timeout=LONG_MS)
-    return page
+def start(live: Running, models: ModelServer) -> None:
+    """Start the run, and see the model asked."""
+    with live.control() as control:
+        control.operation("start_run", {"project": NAME})
+        ends_s = time.monotonic() + 10
+        while not models.asked:
+            assert time.monotonic() < ends_s
+            control.operation("get_run", {"project": NAME})
 
 
-def arrived(page: Page, models: ModelServer, count: int) -> None:
-    """Wait until so many requests have come."""
-    for _ in range(500):
-        if len(models.asked) >= count:
-            return
-        page.wait_for_timeout(10)
-    raise AssertionError(f"{len(models.asked)} requests came, not {count}")
+def stop(live: Running) -> None:
+    """Stop the run."""
+    with live.control() as control:
+        control.operation("stop_run", {"project": NAME})
 
 
-def test_an_answer_is_shown_from_its_beginning_to_every_tab_and_its_row_takes_its_place(
-    chromium: Browser, tmp_path: Path
-) -> None:
-    """Before the first word, in the middle, in a second tab and in a second browser; no frame has it twice or not."""
-    word, half, later = threading.Event(), threading.Event(), threading.Event()
-    text = "Larkspur grows here. " + "It wants sun and water. " * 4
-    answer = Says(text=text, calls=LOOK, gates={1: word, 6: half})
+def texts(page: Page) -> int:
+    """How often the words stand in the page, in rows and in what is being written."""
+    found: int = page.evaluate(
+        "(said) => [...document.querySelectorAll('#rows .said, #writing:not([hidden])')]"
+        ".filter((one) => one.textContent.includes(said)).length",
+        SAID,
+    )
+    return found
+
+
+def test_an_answer_is_seen_while_it_is_written_and_gives_way_to_its_row(chromium: Browser, tmp_path: Path) -> None:
+    """Opened before its first word, in a second tab in its middle; at no moment do the words stand twice."""
+    began, ends = threading.Event(), threading.Event()
+    first = Says(text=SAID, calls=(LOOK,), held=0, until=began)
+    middle = Says(text=SAID, calls=(LOOK,), held=6, until=ends)
+    last = Says(text="That is all.", events=1, then="stall")
+    with talking(tmp_path, first, middle, last) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        # The call is made and no word has come yet: that is seen, too.
+        expect(page.locator("#writing")).to_be_visible()
+        expect(page.locator("#writing [data-text]")).to_have_text("")
+        page.evaluate(
+            "(said) => { window.twice = 0; new MutationObserver(() => {"
+            " const all = [...document.querySelectorAll('#rows .said, #writing:not([hidden])')];"
+            " const seen = all.filter((one) => one.textContent.includes(said)).length;"
+            " window.most = Math.max(window.most ?? 0, seen);"
+            "}).observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true}); }",
+            SAID,
+        )
+        began.set()
+        expect(page.locator("#rows")).to_contain_text(SAID)
+        expect(page.locator("#writing [data-text]")).to_contain_text("First I look at what there is")
+        other = visit.open(TALK)
+        expect(other.locator("#writing [data-text]")).to_contain_text("First I look at what there is")
+        ends.set()
+        for each in (page, other):
+            expect(each.locator("#rows .said[data-kind='text']").filter(has_text=SAID)).to_have_count(2)
+        stop(live)
+        for each in (page, other):
+            expect(each.locator("#writing")).to_be_hidden()
+            assert texts(each) == 2
+        assert page.evaluate("window.most") <= 2
+
+
+def test_what_was_written_when_a_run_is_stopped_is_not_taken_for_an_answer(chromium: Browser, tmp_path: Path) -> None:
+    """A half sentence goes with its call; a reload shows no trace of it."""
+    half = Says(text=SAID, events=5, then="stall")
+    with talking(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        expect(page.locator("#writing [data-text]")).to_contain_text("First")
+        stop(live)
+        expect(page.locator("#writing")).to_be_hidden()
+        page.reload()
+        expect(page.locator("#rows")).not_to_contain_text("First I look")
+        calls = visit.open(f"/projects/{NAME}/exchanges")
+        expect(calls.locator("#calls")).to_contain_text("interrupted")
+        calls.get_by_role("link", name=re.compile("model:m")).click()
+        expect(calls.locator("#call")).to_contain_text("What it held counts as used.")
+
+
+def test_a_stream_that_is_cut_takes_its_words_back(chromium: Browser, tmp_path: Path) -> None:
+    """What the cut attempt said is no part of the next one."""
+    cut = Says(text="Words that were cut off in the middle of", events=6, then="cut")
+    with talking(tmp_path, cut) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        expect(page.locator("#writing")).to_be_visible()
+        expect(page.locator("#writing [data-text]")).to_have_text("")  # it waits for its next attempt
+        stop(live)
+        expect(page.locator("#writing")).to_be_hidden()
+        expect(page.locator("#rows")).not_to_contain_text("cut off")
+
+
+def test_no_frame_has_an_answer_twice_or_not_at_all(chromium: Browser, tmp_path: Path) -> None:
+    """The row takes the preview's place in one step, in each tab and in each browser; then the next answer begins."""
+    ends, later = threading.Event(), threading.Event()
+    answer = Says(text=f"Larkspur. {SAID}", calls=(LOOK,), held=6, until=ends)
+    # The next answer begins at once and with words, which must wait for the rows of the one before.
+    following = Says(text="Then roses are planted in two rows.", calls=(LOOK,), held=4, until=later)
     with (
-        talking(tmp_path, FIRST, answer, Says(text="Later.", calls=LOOK, gates={1: later})) as (live, models),
+        talking(tmp_path, answer, following) as (live, models),
         browsers.visiting(chromium, live) as visit,
         browsers.visiting(chromium, live) as other,
     ):
-        arrived(visit.open("/projects/talk"), models, 2)
-        before = opened(visit)
-        expect(before.locator("#writing")).to_be_visible(timeout=LONG_MS)
-        expect(before.locator("#writing [data-text]")).to_have_text("")
-        word.set()
-        expect(before.locator("#writing [data-text]")).to_contain_text("Larkspur")
-        pages = [before, opened(visit), opened(other)]
+        start(live, models)
+        pages = [visit.open(TALK), visit.open(TALK), other.open(TALK)]
         for page in pages:
             expect(page.locator("#writing [data-text]")).to_contain_text("Larkspur")
             page.evaluate(COUNTS, "Larkspur")
-        half.set()
+        ends.set()
         for page in pages:
-            expect(page.locator("#rows")).to_contain_text("Larkspur", timeout=LONG_MS)
-            # The next answer has begun without a word.
-            expect(page.locator("#writing [data-text]")).to_have_text("")
-            expect(page.locator("#writing")).to_be_visible()
+            expect(page.locator("#rows")).to_contain_text("Larkspur")
+            expect(page.locator("#writing [data-text]")).to_contain_text("Then roses")
             assert page.evaluate("window.counts") == [1]
 
 
-def test_what_a_cut_stream_had_written_goes_before_another_model_writes(chromium: Browser, tmp_path: Path) -> None:
-    """A page shows no half answer of one model while, or after, another is asked."""
-    cut, word, whole, later = (threading.Event() for _ in range(4))
-    half = Says(text="Foxglove is poisonous. " * 4, events=5, gates={5: cut}, then="cut")
-    answer = Says(text="Marigold is not. " * 4, calls=LOOK, gates={1: word, 5: whole})
+def test_what_one_model_left_half_said_goes_before_another_speaks(chromium: Browser, tmp_path: Path) -> None:
+    """The next candidate is asked at once: its first word comes after the other's last is gone."""
+    cut, word = threading.Event(), threading.Event()
+    half = Says(text="Foxglove is poisonous in all its parts.", events=5, then="cut", held=5, until=cut)
+    whole = Says(text="Marigold is not.", calls=(LOOK,), held=1, until=word)
+    last = Says(text="That is all.", events=1, then="stall")
     with (
-        talking(tmp_path, FIRST, half, answer, Says(text="Later.", calls=LOOK, gates={1: later})) as (live, models),
+        talking(tmp_path, half, whole, last, also="n") as (live, models),
         browsers.visiting(chromium, live) as visit,
     ):
-        page = opened(visit)
+        start(live, models)
+        page = visit.open(TALK)
         text = page.locator("#writing [data-text]")
-        expect(text).to_contain_text("Foxglove", timeout=LONG_MS)
+        expect(text).to_contain_text("Foxglove")
         cut.set()
-        expect(text).to_have_text("", timeout=LONG_MS)
+        expect(text).to_have_text("")
         expect(page.locator("#writing")).to_be_visible()
-        arrived(page, models, 3)
-        assert [one.body["model"] for one in models.asked] == ["m1", "m1", "m2"]
         word.set()
-        expect(text).to_contain_text("Marigold")
-        page.evaluate(COUNTS, "Marigold")
-        whole.set()
-        expect(page.locator("#rows")).to_contain_text("Marigold", timeout=LONG_MS)
-        expect(text).to_have_text("")
-        assert 0 not in page.evaluate("window.counts")
+        expect(page.locator("#rows")).to_contain_text("Marigold")
+        assert [one.body["model"] for one in models.asked][:2] == ["m", "n"]
         assert "Foxglove" not in page.content()
-
-
-def test_what_a_cut_stream_had_written_goes_while_the_retry_is_waited_for(chromium: Browser, tmp_path: Path) -> None:
-    """Both models failed: the next attempt is 15 s away, and nobody writes until then."""
-    cut = threading.Event()
-    first = Says(text="Foxglove is poisonous. " * 4, events=5, then="cut")
-    second = Says(text="Oleander is, too. " * 4, events=5, gates={5: cut}, then="cut")
-    with (
-        talking(tmp_path, FIRST, first, second, FIRST) as (live, models),
-        browsers.visiting(chromium, live) as visit,
-    ):
-        page = opened(visit)
-        text = page.locator("#writing [data-text]")
-        expect(text).to_contain_text("Oleander", timeout=LONG_MS)
-        cut.set()
-        expect(text).to_have_text("")
-        assert len(models.asked) == 3
-        assert "Oleander" not in page.content()
-
-
-def test_stop_in_the_middle_of_an_answer_leaves_nothing_of_it(chromium: Browser, tmp_path: Path) -> None:
-    """What was not finished was never said."""
-    never = threading.Event()
-    half = Says(text="Hemlock was next. " * 4, calls=LOOK, gates={5: never})
-    with talking(tmp_path, FIRST, half) as (live, _), browsers.visiting(chromium, live) as visit:
-        pages = [opened(visit), opened(visit)]
-        for page in pages:
-            expect(page.locator("#writing [data-text]")).to_contain_text("Hemlock", timeout=LONG_MS)
-        with live.control() as control:
-            control.operation("stop_run", {"project": "talk"})
-        for page in pages:
-            expect(page.locator("#writing")).to_be_hidden()
-            page.reload()
-            expect(page.locator("#rows")).to_contain_text("I look around first.")
-            expect(page.locator("#writing")).to_be_hidden()
-            assert "Hemlock" not in page.locator("#rows").inner_text()
 
 
 def test_a_server_that_dies_leaves_no_half_answer_on_the_page(chromium: Browser, tmp_path: Path) -> None:
     """Nobody knows what a lost server would have written."""
-    never = threading.Event()
-    half = Says(text="Nightshade was next. " * 4, calls=LOOK, gates={5: never})
-    with talking(tmp_path, FIRST, half) as (live, _), browsers.visiting(chromium, live) as visit:
-        page = opened(visit)
-        expect(page.locator("#writing [data-text]")).to_contain_text("Nightshade", timeout=LONG_MS)
+    half = Says(text=SAID, events=5, then="stall")
+    with talking(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        expect(page.locator("#writing [data-text]")).to_contain_text("First")
         live.process.kill()
         live.process.wait(timeout=5)
-        expect(page.locator("#link-note")).to_be_visible(timeout=LONG_MS)
+        expect(page.locator("#link-note")).to_be_visible()
         expect(page.locator("#writing")).to_be_hidden()

@@ -357,6 +357,7 @@ def _effect(found: _Found, one: str) -> Row:
 def _exchange(found: _Found, activation_id: str, one: str) -> Row:
     return {
         "id": one,
+        "project_id": found.project_id,
         "conversation_id": _identity(found),
         "activation_id": activation_id,
         "effect_id": one,

@@ -96,17 +96,7 @@ def plan(endpoint: Endpoint, request: Request) -> Plan:
 
 
 async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clock: Clock) -> Answer:
-    """Send once; the complete answer. Raises FailedAttempt; what a listener heard of it is forgotten then."""
-    try:
-        return await _ask(one, client=client, key=key, limits=limits, clock=clock)
-    except FailedAttempt:
-        # Now, not when the next attempt begins: a wait may lie between.
-        if one.listener is not None:
-            one.listener.again()
-        raise
-
-
-async def _ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clock: Clock) -> Answer:
+    """Send once; the complete answer. Raises FailedAttempt."""
     base_url = one.endpoint.provider.base_url or ""
     call = Outgoing(
         url=one.endpoint.wire.url(base_url),
@@ -121,14 +111,23 @@ async def _ask(one: Plan, *, client: Client, key: str | None, limits: Limits, cl
     )
     receiver = _Receiver(one.endpoint.wire, one.listener)
     try:
+        answer = await _answered(client, call, receiver, clock)
+    except FailedAttempt:
+        if one.listener is not None:
+            one.listener.again()
+        raise
+    made_by = one.endpoint.producer
+    return replace(answer, private=tuple(replace(each, producer=made_by) for each in answer.private))
+
+
+async def _answered(client: Client, call: Outgoing, receiver: "_Receiver", clock: Clock) -> Answer:
+    try:
         await client.post(call, receiver)
-        answer = receiver.answer(clock)
+        return receiver.answer(clock)
     except OutboundError as error:
         raise FailedAttempt(_KINDS[error.kind], error.message) from None
     except (BrokenStreamError, MalformedAnswerError) as error:
         raise FailedAttempt(FailureClass.MALFORMED, str(error)) from None
-    made_by = one.endpoint.producer
-    return replace(answer, private=tuple(replace(each, producer=made_by) for each in answer.private))
 
 
 def _own(request: Request, producer: str) -> Request:

@@ -10,12 +10,10 @@ export function share(topic, heard, writing = "") {
   const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(name) : null;
   let ended = null;
   let asking = null;
+  let writes = null; // what is being written, for a tab that is opened in the middle of it
   let patience = PATIENCE_MS;
-  let newest = null;
 
   function told(said) {
-    if (said.kind === "partial") newest = said;
-    else if (said.kind !== "changed") newest = null;
     heard(said);
     channel?.postMessage(said);
   }
@@ -32,9 +30,14 @@ export function share(topic, heard, writing = "") {
           told({ kind: "open" });
         });
         source.addEventListener("changed", (event) => told({ kind: "changed", topic: JSON.parse(event.data).topic }));
-        source.addEventListener("partial", (event) => told({ kind: "partial", partial: JSON.parse(event.data) }));
+        source.addEventListener("partial", (event) => {
+          const partial = JSON.parse(event.data);
+          writes = partial.state === "writing" ? partial : null;
+          told({ kind: "partial", partial });
+        });
         source.addEventListener("gone", () => told({ kind: "gone" }));
         source.addEventListener("error", () => {
+          writes = null;
           if (source.readyState !== EventSource.CLOSED) {
             told({ kind: "broken" });
             return;
@@ -49,7 +52,7 @@ export function share(topic, heard, writing = "") {
       ended = () => {
         clearTimeout(retry);
         source.close();
-        ended = null;
+        ended = writes = null;
         resolve();
       };
       open();
@@ -58,7 +61,6 @@ export function share(topic, heard, writing = "") {
 
   async function follow() {
     if (!navigator.locks || !channel) return hold();
-    // A tab that comes in the middle of an answer is told what the others have seen of it.
     channel.postMessage({ kind: "asks" });
     asking = new AbortController();
     try {
@@ -75,7 +77,7 @@ export function share(topic, heard, writing = "") {
 
   channel?.addEventListener("message", (event) => {
     if (event.data.kind === "asks") {
-      if (ended && newest) channel.postMessage(newest);
+      if (writes) channel.postMessage({ kind: "partial", partial: writes });
     } else if (!document.hidden) heard(event.data);
   });
   return { follow, leave };
