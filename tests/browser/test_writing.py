@@ -189,7 +189,7 @@ def test_no_frame_has_an_answer_twice_or_not_at_all(chromium: Browser, tmp_path:
 def test_what_one_model_left_half_said_goes_before_another_speaks(chromium: Browser, tmp_path: Path) -> None:
     """The next candidate is asked at once: its first word comes after the other's last is gone."""
     cut, word = threading.Event(), threading.Event()
-    half = Says(text="Foxglove is poisonous in all its parts.", events=5, then="cut", held=5, until=cut)
+    half = Says(text="Foxglove is poisonous in all its parts.", events=6, then="cut", held=5, until=cut)
     whole = Says(text="Marigold is not.", calls=(LOOK,), held=1, until=word)
     last = Says(text="That is all.", events=1, then="stall")
     with (
