@@ -28,8 +28,6 @@ WINDOW_TOKENS = 9000  # of which 3104 are usable
 TURNS = 120  # `./dev bench conversations` goes on for 2000
 
 
-
-
 def whole(body: dict[str, Any]) -> list[str]:
     """What no provider would take of a request, whichever protocol it is in: empty when there is nothing."""
     if "input" in body:

@@ -1,4 +1,4 @@
-"""The whole server killed between a budget's reservation and its settlement; afterwards nothing is held or forgotten."""
+"""The whole server killed between a budget's reservation and its settlement: nothing is held or forgotten."""
 
 import sqlite3
 import threading
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support import server
-from support.model_server import Fails, ModelServer, Says, Tool, serving
+from support.model_server import Fails, ModelServer, Reply, Says, Tool, serving
 from support.server import Running
 from workstead import demo_models, instance
 from workstead.demo_models import Chosen
@@ -78,12 +78,13 @@ def test_what_a_killed_call_may_have_cost_counts_and_it_is_not_made_again(
     tmp_path: Path, crash_at: str | None, asked: int
 ) -> None:
     """Architecture, "After a crash": the call is unknown, its reserve counts, and only a person starts the next."""
-    data, dies = tmp_path / "data", {} if crash_at is None else {"WORKSTEAD_CRASH_AT": crash_at}
+    data = tmp_path / "data"
     never = threading.Event()
     second = LOOK if crash_at is not None else Says(text="Half of it, and more.", held=2, until=never)
-    later = [second, LOOK, Fails(status=401)] if asked == 2 else [LOOK, Fails(status=401)]
+    after: list[Reply] = [LOOK, Fails(status=401)]
+    later = [second, *after] if asked == 2 else after
     with serving(LOOK, *later) as models:
-        with server.running(data, **dies) as live:
+        with server.running(data, WORKSTEAD_CRASH_AT=crash_at or "") as live:
             begin(live, tmp_path / NAME, models)
             if crash_at is None:
                 ends_s = time.monotonic() + PATIENCE_S

@@ -228,27 +228,20 @@ JOURNEYS |= {
     for name in TOLD_APART
     for api in OTHERS[JOURNEYS[name].api]
 }
+SAYS_SO: dict[str, tuple[tuple[Api, Fails], ...]] = {
+    "overload": (
+        ("chat", failing("chat", 503, code="server_is_overloaded")),
+        ("messages", failing("messages", 529, code="overloaded_error")),
+    ),
+    "too-long": (
+        ("messages", failing("messages", 400, message="prompt is too long: 210000 tokens > 200000 maximum")),
+        ("responses", failing("responses", 400, code="context_length_exceeded", message=BODY)),
+    ),
+}
 JOURNEYS |= {
-    f"{name}-{api}": replace(JOURNEYS[name], api=api, waited=[], replies=[reply] * count)
-    for name, count, replies in (
-        (
-            "overload",
-            5,
-            {
-                "chat": failing("chat", 503, code="server_is_overloaded"),
-                "messages": failing("messages", 529, code="overloaded_error"),
-            },
-        ),
-        (
-            "too-long",
-            9,
-            {
-                "messages": failing("messages", 400, message="prompt is too long: 210000 tokens > 200000 maximum"),
-                "responses": failing("responses", 400, code="context_length_exceeded", message=BODY),
-            },
-        ),
-    )
-    for api, reply in replies.items()
+    f"{name}-{api}": replace(JOURNEYS[name], api=api, waited=[], replies=[reply] * len(JOURNEYS[name].replies))
+    for name, replies in SAYS_SO.items()
+    for api, reply in replies
 }
 
 
