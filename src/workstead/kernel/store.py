@@ -25,6 +25,7 @@ from sqlalchemy.sql import ClauseElement
 from workstead import errors
 from workstead.kernel import faults
 from workstead.logger import get_logger
+from workstead.metrics import Family, Histogram, Sample
 
 T = TypeVar("T")
 Value = str | int | None
@@ -231,6 +232,7 @@ class Store:
         self._reads: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._works: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._hands: list[threading.Thread] = []
+        self._taken = Histogram()
         self._here = database.session(read_only=True)
         self._threads = [
             threading.Thread(target=self._write_loop, name=f"store-writer-{n}", daemon=True)
@@ -241,6 +243,15 @@ class Store:
         ]
         for thread in self._threads:
             thread.start()
+
+    def families(self) -> tuple[Family, ...]:
+        """What writes came to, for whoever watches the server."""
+        waiting = (Sample(value=self._writes.qsize()),)
+        said, took = "Writes that wait for their turn.", "How long write transactions took."
+        return (
+            Family(name="workstead_writes_waiting", kind="gauge", help=said, samples=waiting),
+            Family(name="workstead_write_seconds", kind="histogram", help=took, samples=self._taken.samples()),
+        )
 
     @property
     def near(self) -> bool:
@@ -316,7 +327,7 @@ class Store:
             if not hop.start():
                 continue
             try:
-                value = _timed(session, hop)
+                value = _timed(session, hop, self._taken)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
@@ -351,12 +362,13 @@ class Store:
                 hop.done(value)
 
 
-def _timed(session: Session, hop: _Hop[T]) -> T:
+def _timed(session: Session, hop: _Hop[T], taken: Histogram) -> T:
     """Write, and say in the log what took long."""
     began_s = time.monotonic()
     try:
         return session.write(hop.job)
     finally:
         took_s = time.monotonic() - began_s
+        taken.add(took_s)
         if took_s > _LONG_S:
             _LOG.warning("a transaction took long", operation=hop.name, took_ms=round(took_s * 1000))
