@@ -25,8 +25,8 @@ from workstead.agents.tools.tool import ToolResult
 from workstead.agents.turns import result_row
 from workstead.kernel.transaction import Tx
 from workstead.runs import recovery
-from workstead.work.workflow.graph import Compaction as Settings
 from workstead.work.workflow.graph import Candidate, Prompt, Snap
+from workstead.work.workflow.graph import Compaction as Settings
 
 COVERS_MODULES = ("agents/cuts.py", "agents/packing.py", "agents/protection.py", "agents/summaries.py")
 
