@@ -71,7 +71,7 @@ async def test_a_second_refusal_blocks_the_card_and_no_third_request_is_made(tmp
     with instance.transaction(place.instance.path) as tx:
         assert [exchange[0] for exchange in tx.all(_IDS)] == [marker.first, marker.second]
     wire = ("second", "m2", "d" * 64, 1234, 2)
-    assert [row[:6] for row in ends] == [("ContentPolicyError", *wire)] * 2
+    assert [row[:6] for row in ends] == [("content_policy", *wire)] * 2
     assert ends[1][6:] == ("second", "m2")
 
 
