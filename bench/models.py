@@ -13,6 +13,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from structlog.testing import capture_logs
 
 from agents import desk
+from bench import streaming
 from bench.figures import Figure
 from workstead.agents.models import attempt, openai_chat, sizing
 from workstead.agents.models.attempt import Endpoint
@@ -34,6 +35,7 @@ def run() -> Iterator[Figure]:
     yield _admission()
     yield anyio.run(_shortening)
     yield anyio.run(_stream)
+    yield from streaming.run()
 
 
 def _admission() -> Figure:

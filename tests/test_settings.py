@@ -41,6 +41,8 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
         active_changes=16,
         active_changes_per_account=4,
         address_calls_per_minute=6000,
+        failed_requests=200,
+        failed_model_requests=0,
     )
 
 
@@ -88,6 +90,8 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         active_changes = 9
         active_changes_per_account = 2
         address_calls_per_minute = 7
+        failed_requests = 8
+        failed_model_requests = 9
         """,
     )
     assert loaded == settings.Settings(
@@ -107,6 +111,8 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
         active_changes=9,
         active_changes_per_account=2,
         address_calls_per_minute=7,
+        failed_requests=8,
+        failed_model_requests=9,
     )
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anyio
+from starlette.types import ASGIApp
 
 from workstead import catalogue, errors, instance, logs, machines, settings
 from workstead.accounts import (
@@ -33,14 +34,14 @@ from workstead.accounts import (
 from workstead.accounts.keys import Keyring
 from workstead.accounts.secrets import Safe
 from workstead.accounts.uses import FLUSH_S, Uses
-from workstead.agents.models import routing
+from workstead.agents.models import refused_requests, routing
 from workstead.agents.models.availability import Availability
 from workstead.agents.partials import Partials
 from workstead.clock import Clock, SystemClock, iso
 from workstead.doors.control import Control, Procedure
-from workstead.doors.http import Front
 from workstead.doors.listening import PageServer, listen
 from workstead.doors.rest import table as rest_table
+from workstead.doors.traffic import Traffic
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web import routes
 from workstead.jobs import periodic
@@ -58,6 +59,7 @@ from workstead.migrations import schema
 from workstead.outbound.client import Client
 from workstead.runs import playing
 from workstead.runs.doctor import Examine
+from workstead.runs.failed_requests import Ring
 from workstead.runs.supervisor import Supervisor
 from workstead.settings import Settings
 from workstead.work import setup
@@ -93,7 +95,7 @@ class App:
     launcher: Launcher
     control: Control
     web: routes.Web
-    front: Front
+    front: ASGIApp
     uses: Uses
     supervisor: Supervisor
     watch: Watch
@@ -213,7 +215,8 @@ def _assemble(ground: _Ground) -> App:
         floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
     )
     availability = Availability(clock=clock)
-    operations = _operations(ground, wakes, examine=launcher.doctor, availability=availability)
+    ring = Ring(kept=chosen.failed_requests)
+    operations = _operations(ground, wakes, examine=launcher.doctor, availability=availability, failed=ring.newest)
     effects = Effects(store=store, authority=authority.read, wakes=wakes, clock=clock, boot_id=facts.boot_id)
     client = Client()
     safe = Safe(chosen.key_file, learn=redactor.learn)
@@ -230,16 +233,7 @@ def _assemble(ground: _Ground) -> App:
     watch = Watch(store=store, wakes=wakes, authority=authority.read, clock=clock, partials=supervisor.partials)
     machine = partial(_doctor, launcher, chosen)
     web, uses = _pages(ground, operations, watch, machine=machine, safe=safe), Uses()
-    parts = machines.Parts(
-        settings=chosen,
-        clock=clock,
-        facts=facts,
-        redactor=redactor,
-        operations=operations,
-        effects=effects,
-        launcher=launcher,
-        uses=uses,
-    )
+    parts = _parts(ground, operations, effects, launcher=launcher, uses=uses, partials=supervisor.partials, ring=ring)
     return App(
         settings=chosen,
         clock=clock,
@@ -253,7 +247,7 @@ def _assemble(ground: _Ground) -> App:
         launcher=launcher,
         control=_control(ground, operations, watch, machine=machine, safe=safe),
         web=web,
-        front=Front(web, *machines.doors(parts)),
+        front=machines.front(web, parts),
         uses=uses,
         supervisor=supervisor,
         watch=watch,
@@ -262,16 +256,44 @@ def _assemble(ground: _Ground) -> App:
         services=(
             partial(_self_test, launcher),
             supervisor.serve,
+            parts.lag.serve,
             *_periodic(effects, uses=uses, clock=clock),
             *_shared_database(chosen, wakes, store, ground.hold),
         ),
     )
 
 
-def _operations(ground: _Ground, wakes: Wakes, *, examine: Examine, availability: Availability) -> Operations:
+def _operations(
+    ground: _Ground, wakes: Wakes, *, examine: Examine, availability: Availability, failed: catalogue.Failed
+) -> Operations:
     folder = ground.settings.data_folder.resolve()
-    table = catalogue.operations_table(data_folder=folder, examine=examine, availability=availability)
+    table = catalogue.operations_table(data_folder=folder, examine=examine, availability=availability, failed=failed)
     return Operations(table, store=ground.store, authority=authority.read, wakes=wakes, clock=ground.clock)
+
+
+def _parts(
+    ground: _Ground,
+    operations: Operations,
+    effects: Effects,
+    *,
+    launcher: Launcher,
+    uses: Uses,
+    partials: Partials,
+    ring: Ring,
+) -> machines.Parts:
+    return machines.Parts(
+        settings=ground.settings,
+        clock=ground.clock,
+        facts=ground.facts,
+        redactor=ground.redactor,
+        operations=operations,
+        effects=effects,
+        launcher=launcher,
+        uses=uses,
+        store=ground.store,
+        partials=partials,
+        traffic=Traffic(clock=ground.clock, redactor=ground.redactor, ring=ring),
+    )
 
 
 def _control(ground: _Ground, operations: Operations, watch: Watch, *, machine: Doctor, safe: Safe) -> Control:
@@ -327,6 +349,13 @@ def _asking(
         availability=availability,
         key_of=lambda key: keyring.read(key.source.value, key.name),
         clock=ground.clock,
+        keep=refused_requests.Folder(
+            path=chosen.data_folder / "failed-model-requests",
+            most=chosen.failed_model_requests,
+            clock=ground.clock,
+            redactor=redactor,
+            work=effects.work,
+        ).keep,
     )
 
 

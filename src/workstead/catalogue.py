@@ -1,5 +1,6 @@
 """The catalogue: every operation and act there is; each door shows a part of it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +20,7 @@ from workstead.runs import (
     command_acts,
     doctor,
     exchange_operations,
+    failed_requests,
     file_acts,
     file_reads,
     model_operations,
@@ -26,18 +28,30 @@ from workstead.runs import (
     timeline,
 )
 from workstead.runs import operations as run_operations
+from workstead.runs.failed_requests import FailedRequests
 from workstead.runs.folder_acts import Means
 from workstead.work import configurations, key_uses
 from workstead.work import operations as work
 from workstead.work.workflow.graph import Configuration
 
+Failed = Callable[[], FailedRequests]
+
+
+def _none_failed() -> FailedRequests:
+    return FailedRequests(requests=(), kept=0)
+
 
 def operations_table(
-    *, data_folder: Path, examine: doctor.Examine = doctor.unexamined, availability: Availability | None = None
+    *,
+    data_folder: Path,
+    examine: doctor.Examine = doctor.unexamined,
+    availability: Availability | None = None,
+    failed: Failed = _none_failed,
 ) -> tuple[AnyOperation, ...]:
     """Every operation there is; what all doors show parts of.
 
-    examine: what is known of the machine's isolation. availability: of models, as this process has seen it.
+    examine: what is known of the machine's isolation. availability: of models, as this process has seen it. failed: the
+    requests that failed last.
     """
     table: tuple[AnyOperation, ...] = (
         *accounts.OPERATIONS,
@@ -55,6 +69,7 @@ def operations_table(
         *timeline.OPERATIONS,
         *guides.OPERATIONS,
         *doctor.operations(examine),
+        *failed_requests.operations(failed),
         *permission_table.operations(lambda: (*table, *described())),
     )
     return table

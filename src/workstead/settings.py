@@ -61,6 +61,10 @@ class Settings:
     """How many of them may be one account's."""
     address_calls_per_minute: int
     """How many requests the MCP door takes from one address each minute."""
+    failed_requests: int
+    """How many of the requests that failed last are remembered, without what was in them; 0 remembers none."""
+    failed_model_requests: int
+    """How many requests to models that failed are kept, with their text, in the data folder; 0 keeps none."""
     database_url: str | None = field(repr=False)
     """The address of a PostgreSQL database, with its password; None is the file in the data folder. Never shown."""
 
@@ -251,4 +255,6 @@ SETTINGS = (
     Setting(key="active_changes", default=16, parse=_number(1, 1_000, "changes")),
     Setting(key="active_changes_per_account", default=4, parse=_number(1, 1_000, "changes")),
     Setting(key="address_calls_per_minute", default=6_000, parse=_number(1, 600_000, "requests")),
+    Setting(key="failed_requests", default=200, parse=_number(0, 1_000, "requests")),
+    Setting(key="failed_model_requests", default=0, parse=_number(0, 1_000, "requests")),
 )

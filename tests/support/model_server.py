@@ -15,18 +15,20 @@ APIS: Mapping[str, Api] = {"/chat/completions": "chat", "/responses": "responses
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool call. arguments: as text, to send what is no JSON."""
+    """A tool call. arguments: as text, to send what is no JSON. namespace: of tools that came in one (Responses)."""
 
     name: str
     arguments: Mapping[str, object] | str = field(default_factory=dict)
     id: str | None = None
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Says:
     """An answer. finish: stop, length or refusal. events: only so many are sent; then what `then` says happens.
 
-    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that.
+    thinks: reasoning before it, which comes back signed or encrypted where the protocol has that. until: what it waits
+    for after its first `held` events.
     """
 
     text: str = ""
@@ -35,6 +37,8 @@ class Says:
     finish: Literal["length", "refusal", "stop"] = "stop"
     events: int | None = None
     then: Literal["cut", "end", "error", "garbage", "pings", "stall"] = "end"
+    held: int = 0
+    until: threading.Event | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer one call."""
         server = self.server.served
         raw = self.rfile.read(int(self.headers["content-length"]))
-        api = next(api for end, api in APIS.items() if self.path.endswith(end))
+        api = next(api for end, api in APIS.items() if self.path.partition("?")[0].endswith(end))
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = Asked(api=api, path=self.path, headers=headers, raw=raw)
         server.asked.append(asked)
@@ -169,6 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
         for number, event in enumerate(WRITERS[api](reply, model)):
             if number == reply.events:
                 break
+            if number == reply.held and reply.until is not None:
+                self._until(reply.until)
             self._chunk(event)
         if reply.events is not None:
             self._misbehave(reply, api)
@@ -190,6 +196,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._chunk(_event(mid_stream_error(api), name="error"))
             case "end":
                 pass
+
+    def _until(self, event: threading.Event) -> None:
+        while not event.wait(0.02):
+            if self.server.served.closing.is_set():
+                raise ConnectionResetError
 
     def _while_there(self, said: bytes) -> None:
         """Say only this until the client goes or the server ends."""
@@ -285,6 +296,8 @@ def _responses(reply: Says, model: str) -> Iterator[bytes]:
         yield event("response.output_item.done", output_index=0, item=done)
     for index, tool in enumerate(reply.calls, start=len(output)):
         item = {"id": f"fc_{index}", "type": "function_call", "call_id": tool.id or f"call_{index}", "name": tool.name}
+        if tool.namespace is not None:
+            item["namespace"] = tool.namespace
         begun = {**item, "arguments": "", "status": "in_progress"}
         yield event("response.output_item.added", output_index=index, item=begun)
         for piece in _pieces(_arguments(tool)):

@@ -8,6 +8,7 @@ from support.model_server import Api
 from workstead.agents.models import transports
 from workstead.agents.models.attempt import Endpoint
 from workstead.agents.models.availability import Availability
+from workstead.agents.models.refused_requests import Keep, forget
 from workstead.agents.models.routing import Means, Routed
 from workstead.agents.models.shape import Message, Request, Role, Situation, ToolSchema
 from workstead.outbound.calls import Limits
@@ -73,7 +74,9 @@ class Route:
 
 
 @asynccontextmanager
-async def route(*, limits: Limits = QUICK, key_of: Callable[[KeyName], str] = lambda _: KEY) -> AsyncIterator[Route]:
+async def route(
+    *, limits: Limits = QUICK, key_of: Callable[[KeyName], str] = lambda _: KEY, keep: Keep = forget
+) -> AsyncIterator[Route]:
     """Real calls, and waits that pass at once."""
     clock = SetClock()
     waited: list[float] = []
@@ -84,7 +87,13 @@ async def route(*, limits: Limits = QUICK, key_of: Callable[[KeyName], str] = la
 
     client = Client()
     means = Means(
-        client=client, availability=Availability(clock=clock), key_of=key_of, clock=clock, limits=limits, sleep=sleep
+        client=client,
+        availability=Availability(clock=clock),
+        key_of=key_of,
+        clock=clock,
+        limits=limits,
+        sleep=sleep,
+        keep=keep,
     )
     try:
         yield Route(clock=clock, means=means, waited_s=waited)

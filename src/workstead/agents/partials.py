@@ -124,6 +124,11 @@ class Partials:
                 del self._writers[key]
             writer.end(state)
 
+    @property
+    def count(self) -> int:
+        """How many answers are being written now."""
+        return len(self._writers)
+
     def writing(self, scope: str, conversation: str) -> bool:
         """Whether an answer is being written there."""
         return (scope, conversation) in self._writers

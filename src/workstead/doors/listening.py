@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import anyio
 import uvicorn
+from starlette.types import ASGIApp
 
 from workstead import errors
-from workstead.doors.http import Front
 from workstead.doors.patience import Patient, make_room
 
 _GRACE_S = 3
@@ -18,7 +18,7 @@ _GRACE_S = 3
 class PageServer(uvicorn.Server):
     """uvicorn without its own signal handlers, which would fight ours."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ASGIApp) -> None:
         super().__init__(
             uvicorn.Config(
                 front,

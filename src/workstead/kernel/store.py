@@ -26,6 +26,7 @@ from sqlalchemy.sql import ClauseElement
 from workstead import errors
 from workstead.kernel import faults
 from workstead.logger import get_logger
+from workstead.metrics import Family, Histogram, Sample
 
 T = TypeVar("T")
 Value = str | int | None
@@ -237,6 +238,7 @@ class Store:
         self._works: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._hands: list[threading.Thread] = []
         self.hurried = False
+        self._taken = Histogram()
         self._here = database.session(read_only=True)
         self._threads = [
             threading.Thread(target=self._write_loop, name=f"store-writer-{n}", daemon=True)
@@ -247,6 +249,15 @@ class Store:
         ]
         for thread in self._threads:
             thread.start()
+
+    def families(self) -> tuple[Family, ...]:
+        """What writes came to, for whoever watches the server."""
+        waiting = (Sample(value=self._writes.qsize()),)
+        said, took = "Writes that wait for their turn.", "How long write transactions took."
+        return (
+            Family(name="workstead_writes_waiting", kind="gauge", help=said, samples=waiting),
+            Family(name="workstead_write_seconds", kind="histogram", help=took, samples=self._taken.samples()),
+        )
 
     @property
     def near(self) -> bool:
@@ -330,7 +341,7 @@ class Store:
             if not hop.start():
                 continue
             try:
-                value = _timed(partial(session.write, hop.job, persists=self._persists(hop)), hop.name)
+                value = _timed(partial(session.write, hop.job, persists=self._persists(hop)), hop.name, self._taken)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
@@ -368,12 +379,14 @@ class Store:
                 hop.done(value)
 
 
-def _timed(transaction: Callable[[], T], name: str) -> T:
-    """Run it, and say in the log what took long."""
+def _timed(transaction: Callable[[], T], name: str, taken: Histogram | None = None) -> T:
+    """Run it, count how long it took, and say in the log what took long."""
     began_s = time.monotonic()
     try:
         return transaction()
     finally:
         took_s = time.monotonic() - began_s
+        if taken is not None:
+            taken.add(took_s)
         if took_s > _LONG_S:
             _LOG.warning("a transaction took long", operation=name, took_ms=round(took_s * 1000))

@@ -15,6 +15,7 @@ REASONS = {
     "get_outline": "it is the tree as a page has it opened; programs have `get_tree` and `list_cards`",
     "list_api_tokens": "what others may do is shown to the person who allowed it",
     "list_assistants": "what others may do is shown to the person who allowed it",
+    "list_failed_requests": "what came to the doors, from everybody, is for whoever runs the instance",
     "list_key_uses": "stored secrets belong to whoever runs the instance",
     "list_secrets": "stored secrets belong to whoever runs the instance",
     "make_sign_in_link": "it is printed on the operator's terminal only",

@@ -110,17 +110,24 @@ async def ask(one: Plan, *, client: Client, key: str | None, limits: Limits, clo
         limits=limits,
     )
     receiver = _Receiver(one.endpoint.wire, one.listener)
-    if one.listener is not None:
-        one.listener.again()
+    try:
+        answer = await _answered(client, call, receiver, clock)
+    except FailedAttempt:
+        if one.listener is not None:
+            one.listener.again()
+        raise
+    made_by = one.endpoint.producer
+    return replace(answer, private=tuple(replace(each, producer=made_by) for each in answer.private))
+
+
+async def _answered(client: Client, call: Outgoing, receiver: "_Receiver", clock: Clock) -> Answer:
     try:
         await client.post(call, receiver)
-        answer = receiver.answer(clock)
+        return receiver.answer(clock)
     except OutboundError as error:
         raise FailedAttempt(_KINDS[error.kind], error.message) from None
     except (BrokenStreamError, MalformedAnswerError) as error:
         raise FailedAttempt(FailureClass.MALFORMED, str(error)) from None
-    made_by = one.endpoint.producer
-    return replace(answer, private=tuple(replace(each, producer=made_by) for each in answer.private))
 
 
 def _own(request: Request, producer: str) -> Request:

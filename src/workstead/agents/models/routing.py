@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from workstead import errors
-from workstead.agents.models import attempt, failures, sizing
+from workstead.agents.models import attempt, failures, refused_requests, sizing
 from workstead.agents.models.attempt import Endpoint, FailedAttempt, Plan
 from workstead.agents.models.availability import Availability, Standing
 from workstead.agents.models.failures import (
@@ -19,6 +19,7 @@ from workstead.agents.models.failures import (
     RequestTooLargeError,
     RouteUnfitError,
 )
+from workstead.agents.models.refused_requests import Keep, Refused
 from workstead.agents.models.shape import Answer, Request, Sent
 from workstead.clock import Clock
 from workstead.logger import get_logger
@@ -49,7 +50,10 @@ _log = get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class Means:
-    """What routes work with, one for the process. key_of: reads a key now; raises Refusal where there is none."""
+    """What routes work with, one for the process. key_of: reads a key now; raises Refusal where there is none.
+
+    keep: what becomes of the request of an attempt that failed.
+    """
 
     client: Client
     availability: Availability
@@ -57,6 +61,7 @@ class Means:
     clock: Clock
     limits: Limits = field(default_factory=Limits)
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+    keep: Keep = refused_requests.forget
 
 
 class Routed:
@@ -147,6 +152,15 @@ class _Call:
                 one.plan, client=self._means.client, key=key, limits=self._means.limits, clock=self._means.clock
             )
         except FailedAttempt as failed:
+            await self._means.keep(
+                Refused(
+                    provider=endpoint.provider.name,
+                    model=endpoint.model,
+                    failure=failed.found.value,
+                    why=failed.why,
+                    body=one.plan.body,
+                )
+            )
             self._failed(one, failed)
             return None
         self._means.availability.heal(endpoint.identity)

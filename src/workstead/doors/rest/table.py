@@ -40,6 +40,7 @@ _R = f"{_C}/records/{{name}}"
 LINES: tuple[tuple[str, str, str, int], ...] = (
     ("GET", f"{PREFIX}/me", "get_me", 200),
     ("GET", f"{PREFIX}/doctor", "doctor", 200),
+    ("GET", f"{PREFIX}/failed-requests", "list_failed_requests", 200),
     ("GET", f"{PREFIX}/assistants", "list_assistants", 200),
     ("POST", f"{PREFIX}/assistants", "create_assistant", 201),
     ("POST", f"{PREFIX}/assistants/{{assistant}}/revoke", "revoke_assistant", 200),

@@ -46,3 +46,25 @@ class ApiView(View):
 
     address: str
     lines: tuple[ApiLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedLine:
+    """A request that failed. request_id: under which the log may have more; empty without one."""
+
+    at: str
+    door: str
+    asked: str
+    status: int
+    took: str
+    request_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiagnosticsView(View):
+    """The requests that failed last. kept: how many are kept at most."""
+
+    TEMPLATE: ClassVar[str] = "diagnostics.html"
+
+    kept: int
+    requests: tuple[FailedLine, ...]

@@ -25,6 +25,7 @@ from workstead.doors.web.pages import (
     cards,
     comments,
     conversations,
+    diagnostics,
     events,
     exchanges,
     files,
@@ -63,6 +64,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/assistants", assistants.create),
     ("GET", "/assistants/permissions", assistants.permissions),
     ("POST", "/assistants/{assistant}/revoke", assistants.revoke),
+    ("GET", "/diagnostics", diagnostics.show),
     ("GET", "/gallery", gallery.show),
     ("GET", "/projects/{slug}", projects.show),
     ("GET", "/projects/{slug}/configuration", settings.show),
@@ -149,8 +151,11 @@ async def _health(_: Request) -> Response:
 
 
 async def _ready(watch: Watch, _: Request) -> Response:
-    """The database answers too."""
-    watch.newest(scopes.INSTANCE)
+    """The database answers too; 503 while it does not, with what is known of it."""
+    try:
+        watch.newest(scopes.INSTANCE)
+    except errors.Refusal as refused:
+        return PlainTextResponse(f"not ready: {refused.message}\n", status_code=503)
     return PlainTextResponse("ready\n")
 
 

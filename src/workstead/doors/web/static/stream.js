@@ -10,6 +10,7 @@ export function share(topic, heard, writing = "") {
   const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel(name) : null;
   let ended = null;
   let asking = null;
+  let writes = null; // what is being written, for a tab that is opened in the middle of it
   let patience = PATIENCE_MS;
 
   function told(said) {
@@ -29,7 +30,11 @@ export function share(topic, heard, writing = "") {
           told({ kind: "open" });
         });
         source.addEventListener("changed", (event) => told({ kind: "changed", topic: JSON.parse(event.data).topic }));
-        source.addEventListener("partial", (event) => told({ kind: "partial", partial: JSON.parse(event.data) }));
+        source.addEventListener("partial", (event) => {
+          const partial = JSON.parse(event.data);
+          writes = partial.state === "writing" ? partial : null;
+          told({ kind: "partial", partial });
+        });
         source.addEventListener("gone", () => told({ kind: "gone" }));
         source.addEventListener("error", () => {
           if (source.readyState !== EventSource.CLOSED) {
@@ -46,7 +51,7 @@ export function share(topic, heard, writing = "") {
       ended = () => {
         clearTimeout(retry);
         source.close();
-        ended = null;
+        ended = writes = null;
         resolve();
       };
       open();
@@ -55,6 +60,7 @@ export function share(topic, heard, writing = "") {
 
   async function follow() {
     if (!navigator.locks || !channel) return hold();
+    channel.postMessage({ kind: "asks" });
     asking = new AbortController();
     try {
       await navigator.locks.request(name, { signal: asking.signal }, hold);
@@ -69,7 +75,9 @@ export function share(topic, heard, writing = "") {
   }
 
   channel?.addEventListener("message", (event) => {
-    if (!document.hidden) heard(event.data);
+    if (event.data.kind === "asks") {
+      if (writes) channel.postMessage({ kind: "partial", partial: writes });
+    } else if (!document.hidden) heard(event.data);
   });
   return { follow, leave };
 }

@@ -1,0 +1,151 @@
+"""What a model is writing, seen in a real browser: it comes, it goes with its rows, and it never outlives its call."""
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support import browser as browsers
+from support import server
+from support.model_server import ModelServer, Reply, Says, Tool, serving
+from support.server import Running
+from workstead import demo_models
+from workstead.demo_models import Chosen
+from workstead.work import template
+from workstead.work.workflow.graph import ProviderKind
+
+NAME = "talk"
+TALK = f"/projects/{NAME}/cards/project/conversations/planner"
+SAID = "First I look at what there is, then I plan the work in small steps."
+LOOK = Tool(name="read", arguments={"path": "."}, id="look")
+
+pytestmark = pytest.mark.covers("W13", "W28", "K11")
+
+
+def chosen(url: str) -> Chosen:
+    """A model on loopback, without a key, with money enough."""
+    return Chosen(
+        kind=ProviderKind.OPENAI_CHAT.value,
+        model="m",
+        base_url=url,
+        key=None,
+        tokens=10**9,
+        minutes=1000,
+        amount=None,
+        prices=None,
+    )
+
+
+@contextmanager
+def talking(base: Path, *replies: Reply) -> Iterator[tuple[Running, ModelServer]]:
+    """A server with a project whose planner asks a model that answers so."""
+    folder = base / NAME
+    with serving(*replies) as models, server.running(base / "data") as live:
+        for path, content in template.materialise().items():
+            at = folder / ".workstead" / path
+            at.parent.mkdir(parents=True, exist_ok=True)
+            text = demo_models.configured(content, chosen(models.url)) if path == "workstead.yaml" else content
+            at.write_bytes(text)
+        with live.control() as control:
+            made = control.operation(
+                "create_project", {"folder": str(folder), "name": NAME, "title": "Talk", "objective": "Talk."}
+            )
+            control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
+        live.sign_in()
+        yield live, models
+
+
+def start(live: Running, models: ModelServer) -> None:
+    """Start the run, and see the model asked."""
+    with live.control() as control:
+        control.operation("start_run", {"project": NAME})
+        ends_s = time.monotonic() + 10
+        while not models.asked:
+            assert time.monotonic() < ends_s
+            control.operation("get_run", {"project": NAME})
+
+
+def stop(live: Running) -> None:
+    """Stop the run."""
+    with live.control() as control:
+        control.operation("stop_run", {"project": NAME})
+
+
+def texts(page: Page) -> int:
+    """How often the words stand in the page, in rows and in what is being written."""
+    found: int = page.evaluate(
+        "(said) => [...document.querySelectorAll('#rows .said, #writing:not([hidden])')]"
+        ".filter((one) => one.textContent.includes(said)).length",
+        SAID,
+    )
+    return found
+
+
+def test_an_answer_is_seen_while_it_is_written_and_gives_way_to_its_row(chromium: Browser, tmp_path: Path) -> None:
+    """Opened before its first word, in a second tab in its middle; at no moment do the words stand twice."""
+    began, ends = threading.Event(), threading.Event()
+    first = Says(text=SAID, calls=(LOOK,), held=0, until=began)
+    middle = Says(text=SAID, calls=(LOOK,), held=6, until=ends)
+    last = Says(text="That is all.", events=1, then="stall")
+    with talking(tmp_path, first, middle, last) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        # The call is made and no word has come yet: that is seen, too.
+        expect(page.locator("#writing")).to_be_visible()
+        expect(page.locator("#writing [data-text]")).to_have_text("")
+        page.evaluate(
+            "(said) => { window.twice = 0; new MutationObserver(() => {"
+            " const all = [...document.querySelectorAll('#rows .said, #writing:not([hidden])')];"
+            " const seen = all.filter((one) => one.textContent.includes(said)).length;"
+            " window.most = Math.max(window.most ?? 0, seen);"
+            "}).observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true}); }",
+            SAID,
+        )
+        began.set()
+        expect(page.locator("#rows")).to_contain_text(SAID)
+        expect(page.locator("#writing [data-text]")).to_contain_text("First I look at what there is")
+        other = visit.open(TALK)
+        expect(other.locator("#writing [data-text]")).to_contain_text("First I look at what there is")
+        ends.set()
+        for each in (page, other):
+            expect(each.locator("#rows .said[data-kind='text']").filter(has_text=SAID)).to_have_count(2)
+        stop(live)
+        for each in (page, other):
+            expect(each.locator("#writing")).to_be_hidden()
+            assert texts(each) == 2
+        assert page.evaluate("window.most") <= 2
+
+
+def test_what_was_written_when_a_run_is_stopped_is_not_taken_for_an_answer(chromium: Browser, tmp_path: Path) -> None:
+    """A half sentence goes with its call; a reload shows no trace of it."""
+    half = Says(text=SAID, events=5, then="stall")
+    with talking(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        expect(page.locator("#writing [data-text]")).to_contain_text("First")
+        stop(live)
+        expect(page.locator("#writing")).to_be_hidden()
+        page.reload()
+        expect(page.locator("#rows")).not_to_contain_text("First I look")
+        calls = visit.open(f"/projects/{NAME}/exchanges")
+        expect(calls.locator("#calls")).to_contain_text("interrupted")
+        calls.get_by_role("link", name=re.compile("model:m")).click()
+        expect(calls.locator("#call")).to_contain_text("What it held counts as used.")
+
+
+def test_a_stream_that_is_cut_takes_its_words_back(chromium: Browser, tmp_path: Path) -> None:
+    """What the cut attempt said is no part of the next one."""
+    cut = Says(text="Words that were cut off in the middle of", events=6, then="cut")
+    with talking(tmp_path, cut) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        expect(page.locator("#writing")).to_be_visible()
+        expect(page.locator("#writing [data-text]")).to_have_text("")  # it waits for its next attempt
+        stop(live)
+        expect(page.locator("#writing")).to_be_hidden()
+        expect(page.locator("#rows")).not_to_contain_text("cut off")
