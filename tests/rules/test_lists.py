@@ -14,7 +14,7 @@ CONTINUED_BY = {"position", "offset", "before"}
 WHOLE = {
     "list_api_tokens": "the tokens that one person made by hand",
     "list_assistants": "the assistants that one person made by hand",
-    "list_failed_requests": "the last few that are kept in memory, a fixed number",
+    "list_failed_requests": "as many as the setting keeps, a thousand at most",
     "list_permissions": "the closed set of roles, permissions and operations",
     "list_projects": "the projects that people made of folders, by hand",
     "list_secrets": "the secrets that operators stored, by hand",

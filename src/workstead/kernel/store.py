@@ -237,8 +237,9 @@ class Store:
         self._reads: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._works: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._hands: list[threading.Thread] = []
+        self._written = Histogram()
+        self._looked = Histogram()
         self.hurried = False
-        self._taken = Histogram()
         self._here = database.session(read_only=True)
         self._threads = [
             threading.Thread(target=self._write_loop, name=f"store-writer-{n}", daemon=True)
@@ -251,12 +252,14 @@ class Store:
             thread.start()
 
     def families(self) -> tuple[Family, ...]:
-        """What writes came to, for whoever watches the server."""
+        """What transactions came to, for whoever watches the server."""
         waiting = (Sample(value=self._writes.qsize()),)
-        said, took = "Writes that wait for their turn.", "How long write transactions took."
+        said, took = "Writes that wait for their turn.", "How long transactions on {} threads took."
+        writes, reads = took.format("writer"), took.format("reader")
         return (
             Family(name="workstead_writes_waiting", kind="gauge", help=said, samples=waiting),
-            Family(name="workstead_write_seconds", kind="histogram", help=took, samples=self._taken.samples()),
+            Family(name="workstead_write_seconds", kind="histogram", help=writes, samples=self._written.samples()),
+            Family(name="workstead_read_seconds", kind="histogram", help=reads, samples=self._looked.samples()),
         )
 
     @property
@@ -341,7 +344,8 @@ class Store:
             if not hop.start():
                 continue
             try:
-                value = _timed(partial(session.write, hop.job, persists=self._persists(hop)), hop.name, self._taken)
+                write = partial(session.write, hop.job, persists=self._persists(hop))
+                value = _timed(write, hop.name, self._written)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
@@ -359,7 +363,7 @@ class Store:
                 continue
             try:
                 session = session or self._database.session(read_only=True)
-                value = _timed(partial(session.read, hop.job), hop.name)
+                value = _timed(partial(session.read, hop.job), hop.name, self._looked)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
@@ -379,14 +383,13 @@ class Store:
                 hop.done(value)
 
 
-def _timed(transaction: Callable[[], T], name: str, taken: Histogram | None = None) -> T:
+def _timed(transaction: Callable[[], T], name: str, taken: Histogram) -> T:
     """Run it, count how long it took, and say in the log what took long."""
     began_s = time.monotonic()
     try:
         return transaction()
     finally:
         took_s = time.monotonic() - began_s
-        if taken is not None:
-            taken.add(took_s)
+        taken.add(took_s)
         if took_s > _LONG_S:
             _LOG.warning("a transaction took long", operation=name, took_ms=round(took_s * 1000))
