@@ -41,7 +41,7 @@ def run() -> Iterator[Figure]:
     schema.prepare_postgresql(address)
     database = databases.of(Path(), address, durability=Durability.FULL)
     session = database.session(read_only=False)
-    proof = session.write(lambda connection: found(Tx(connection, clock=SystemClock())))
+    proof = session.write(lambda connection: found(Tx(connection, clock=SystemClock())), persists=lambda: False)
     session.close()
     floor_ms = _floor(address)
     with tempfile.TemporaryDirectory() as folder:

@@ -394,6 +394,7 @@ def _secrets(chosen: Settings) -> tuple[str, ...]:
 async def _stop(stop: anyio.Event, app: App, server: PageServer) -> None:
     await stop.wait()
     app.web.ending.set()
+    app.store.hurry()
     server.should_exit = True
 
 

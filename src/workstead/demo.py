@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from workstead.kernel.redaction import Redactor
 from workstead.kernel.transaction import Tx
 from workstead.work import template
 from workstead.work.configuration import FILE
+from workstead.work.pages import Slice
 from workstead.work.workflow import money
 from workstead.workspace import folders
 from workstead.workspace.files import Folder
@@ -217,17 +218,16 @@ async def _follow(built: app.App, project: str) -> Any:
 async def _summary(built: app.App, project: str, *, before: _Seen, after: _Seen) -> None:
     """Cards with what their steps came to, commands with how they ended, files that changed."""
     run = partial(built.operations.run, _PROOF, door=Door.CLI)
-    listed = await run("list_cards", {"project": project})
+    listed = await _all(run, "list_cards", {"project": project}, of="cards")
     _say("\nCards")
     commands: list[str] = []
-    for card in listed.cards:
+    for card in listed:
         _say(f"  {card.title}: {card.status}")
-        done = await run("list_activations", {"project": project, "card_id": card.card_id})
-        for activation in done.activations:
+        of = {"project": project, "card_id": card.card_id}
+        for activation in await _all(run, "list_activations", of, of="activations"):
             for visit in activation.visits:
                 _say(f"    {visit.node} by {visit.executor}: {visit.outcome} - {visit.summary}")
-        ran = await run("list_processes", {"project": project, "card_id": card.card_id})
-        for process in ran.processes:
+        for process in await _all(run, "list_processes", of, of="processes"):
             ended = process.end.code if process.end is not None and process.end.code is not None else "?"
             commands.append(f"  {' '.join(process.command.split())[:90]} -> exit {ended}")
     _say("\nCommands")
@@ -237,6 +237,20 @@ async def _summary(built: app.App, project: str, *, before: _Seen, after: _Seen)
     for path in sorted(before.files.keys() | after.files.keys()):
         if before.files.get(path) != after.files.get(path):
             _say(f"  {'new' if path not in before.files else 'changed' if path in after.files else 'gone'}  {path}")
+
+
+async def _all(
+    run: Callable[[str, Mapping[str, object]], Awaitable[Any]], name: str, given: Mapping[str, object], *, of: str
+) -> list[Any]:
+    """Every item of a paged read that is not itself larger than a page."""
+    items: list[Any] = []
+    position: str | None = None
+    while True:
+        page = await run(name, {**given, "position": position})
+        items += [item for item in getattr(page, of) if not isinstance(item, Slice)]
+        position = page.next
+        if position is None:
+            return items
 
 
 async def _look(built: app.App, folder: Path) -> _Seen:

@@ -15,7 +15,6 @@ from support.model_server import Api, Asked, Chooser, Reply, Says, Tool, serving
 from workstead.agents import genesis, protection, task
 from workstead.agents.conversations import NewRow, RowKind
 from workstead.agents.models.shape import Role
-from workstead.outbound.calls import Limits
 from workstead.work.workflow.graph import EMIT_RESULT, Capabilities, Prompt
 
 COVERS_MODULES = ("agents/models/capacity.py",)
@@ -27,10 +26,6 @@ WORDS = "A person said: the bench must stand in the shade."
 BRIEF = "# Brief\n\nA garden with 17 roses, none of them yellow."
 WINDOW_TOKENS = 9000  # of which 3104 are usable
 TURNS = 120  # `./dev bench conversations` goes on for 2000
-
-
-# A busy machine is no slow provider.
-PATIENT = Limits(connect_s=10, inactivity_s=30, silence_s=30, deadline_s=60)
 
 
 def whole(body: dict[str, Any]) -> list[str]:
@@ -131,7 +126,7 @@ async def walk(place: desk.Desk, gardener: Chooser, api: Api) -> task.TaskEnd:
     """Let the gardener work at its step over a real wire."""
     with serving(choose=gardener) as server:
         async with AsyncExitStack() as stack:
-            route = await stack.enter_async_context(models.route(limits=PATIENT))
+            route = await stack.enter_async_context(models.route())
             known = Capabilities(context_window_tokens=place.window_tokens)
             endpoint = models.endpoint(server.url, api, name="practice", model="practice", capabilities=known)
             place.provider = endpoint.provider

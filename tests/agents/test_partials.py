@@ -36,6 +36,7 @@ async def test_a_watcher_who_comes_late_gets_the_text_so_far(held: Partials) -> 
 async def test_the_end_of_a_call_says_whether_its_rows_follow(held: Partials) -> None:
     """The durable row takes the place of what was written; a failed call leaves nothing."""
     async with aclosing(held.follow(SCOPE, TALK)) as stream:
+        assert await _next(stream) == partials.NOTHING
         with held.listening(SCOPE, TALK, "e1"):
             assert (await _next(stream)).state is State.WRITING
         assert (await _next(stream)).state is State.DONE
@@ -50,6 +51,7 @@ async def test_the_end_of_a_call_says_whether_its_rows_follow(held: Partials) ->
 async def test_a_new_attempt_begins_with_nothing(held: Partials) -> None:
     """What a broken attempt wrote is not part of the next one's answer."""
     async with aclosing(held.follow(SCOPE, TALK)) as stream:
+        assert await _next(stream) == partials.NOTHING
         with held.listening(SCOPE, TALK, "e1") as writer:
             assert writer is not None
             writer.said("Half an ")
@@ -64,6 +66,7 @@ async def test_a_new_attempt_begins_with_nothing(held: Partials) -> None:
 async def test_a_slow_watcher_gets_the_newest_and_holds_up_nobody(held: Partials) -> None:
     """Text is lossy for the watcher and free for the agent."""
     async with aclosing(held.follow(SCOPE, TALK)) as stream:
+        assert await _next(stream) == partials.NOTHING
         with held.listening(SCOPE, TALK, "e1") as writer:
             assert writer is not None
             await _next(stream)
@@ -86,9 +89,28 @@ async def test_what_is_kept_and_what_is_sent_have_an_end(held: Partials) -> None
     assert seen.text.startswith("line")
 
 
+async def test_the_pause_between_two_looks_ends_with_the_answer() -> None:
+    """W13: the first words of an answer wait for no pause of the one before, however long that is."""
+    held = Partials(Redactor(), pause_s=60)
+    async with aclosing(held.follow(SCOPE, TALK)) as stream:
+        assert await _next(stream) == partials.NOTHING
+        with held.listening(SCOPE, TALK, "e1") as writer:
+            assert writer is not None
+            writer.said("First of all. ")
+            assert (await _next(stream)).text == "First of all. "
+        assert (await _next(stream)).state is State.DONE
+        with held.listening(SCOPE, TALK, "e2") as writer:
+            assert writer is not None
+            writer.said("Half an ")
+            assert (await _next(stream)).text == "Half an "
+            writer.again()
+            assert (await _next(stream)).text == ""
+
+
 async def test_one_conversation_is_not_heard_in_another(held: Partials) -> None:
     """A watcher sees what they asked for, in the project that they may see."""
     async with aclosing(held.follow("project:2", TALK)) as stream:
+        assert await _next(stream) == partials.NOTHING
         with held.listening(SCOPE, TALK, "e1"):
             with anyio.move_on_after(0.05) as waited:
                 await anext(stream)

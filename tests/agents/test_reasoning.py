@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agents import desk
-from agents.test_long_conversations import PATIENT
 from support import models
 from support.model_server import Api, Asked, Reply, Says, Tool, failing, serving
 from workstead.agents import reasoning
@@ -39,7 +38,7 @@ def thoughts(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 async def walk(place: desk.Desk, *endpoints: Endpoint) -> None:
     """The step over these candidates."""
     async with AsyncExitStack() as stack:
-        route = await stack.enter_async_context(models.route(limits=PATIENT))
+        route = await stack.enter_async_context(models.route())
         one = place.step(desk.tool("look"))
         transport = route.over(*endpoints)
         turns = Turns(one, effects=place.instance.effects, transport=transport, means=place.means(transport))
@@ -86,7 +85,7 @@ async def test_another_account_or_protocol_is_sent_everything_but_the_reasoning(
         first = models.endpoint(server.url, "responses", name="first", capabilities=REASONS)
         other = models.endpoint(server.url, "responses", name="other", capabilities=REASONS)
         chat = models.endpoint(server.url, "chat", name="chat")
-        async with models.route(limits=PATIENT, key_of=lambda key: key.name) as route:
+        async with models.route(key_of=lambda key: key.name) as route:
             one = place.step(desk.tool("look"))
             transport = route.over(first, other, chat)
             turns = Turns(one, effects=place.instance.effects, transport=transport, means=place.means(transport))

@@ -8,8 +8,9 @@ import pytest
 from agents import desk
 from support import instance
 from support.database import statement
-from workstead.agents import refusals, task
+from workstead.agents import failure_words, refusals, task
 from workstead.agents.conversations import Row, RowKind
+from workstead.agents.failure_words import EXPLAINED
 from workstead.agents.models import failures
 from workstead.agents.models.failures import ModelError
 from workstead.agents.models.shape import Sent
@@ -70,7 +71,7 @@ async def test_a_second_refusal_blocks_the_card_and_no_third_request_is_made(tmp
     with instance.transaction(place.instance.path) as tx:
         assert [exchange[0] for exchange in tx.all(_IDS)] == [marker.first, marker.second]
     wire = ("second", "m2", "d" * 64, 1234, 2)
-    assert [row[:6] for row in ends] == [("ContentPolicyError", *wire)] * 2
+    assert [row[:6] for row in ends] == [("content_policy", *wire)] * 2
     assert ends[1][6:] == ("second", "m2")
 
 
@@ -97,12 +98,13 @@ async def test_what_a_person_must_do_blocks_the_card(tmp_path: Path, error: Mode
 async def test_every_failure_is_recorded_under_its_name_and_tells_its_sentence(
     tmp_path: Path, kind: type[ModelError]
 ) -> None:
-    """The exchange's end has the class, the card has the sentence."""
+    """The exchange's end has the word, the card has the sentence."""
     with desk.opened(tmp_path) as place:
         end = await place.turns(desk.Model(answers=[kind("why", sent=SENT)] * 2)).run()
         with instance.transaction(place.instance.path) as tx:
             ends = tx.all(_ENDS)
-    assert {row[0] for row in ends} == {kind.__name__}
+    assert {row[0] for row in ends} == {failure_words.of(kind("why"))}
+    assert {row[0] for row in ends} <= EXPLAINED.keys()
     expected = task.Blocked if kind in failures.WAITS_FOR_A_PERSON else task.Failed
     assert type(end) is expected
     if kind is not failures.ContentPolicyError:

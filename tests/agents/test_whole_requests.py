@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agents import desk
 from agents.test_long_conversations import whole
 from support import instance, models
-from workstead.agents import conversations, protection
+from workstead.agents import conversations, protection, refusals
 from workstead.agents.compaction import Compaction
 from workstead.agents.conversations import Conversation, NewRow, RowKind
 from workstead.agents.genesis import Strategy
@@ -25,8 +25,8 @@ from workstead.agents.tools.tool import ToolResult
 from workstead.agents.turns import result_row
 from workstead.kernel.transaction import Tx
 from workstead.runs import recovery
+from workstead.work.workflow.graph import Candidate, Prompt, Snap
 from workstead.work.workflow.graph import Compaction as Settings
-from workstead.work.workflow.graph import Prompt, Snap
 
 COVERS_MODULES = ("agents/cuts.py", "agents/packing.py", "agents/protection.py", "agents/summaries.py")
 
@@ -89,6 +89,21 @@ class Life:
             answered = ToolResult(success=True, data="d" * 600)
             self.append(result_row(f"{name}:{index}", call_id=f"call-{index}", name="look", result=answered))
 
+    def refuse(self, *, twice: bool) -> None:
+        """A content policy refuses the next request, and its one retry too."""
+        self.request()
+        self.append(refusals.retry_row("refused-1"))
+        if twice:
+            candidate = Candidate(provider="practice", model="practice")
+            self.write(
+                lambda tx: conversations.append(
+                    tx,
+                    self.conversation,
+                    [refusals.marker_row(tx, self.conversation, candidate=candidate, first="1", second="2")],
+                    activation_id=desk.ACTIVATION,
+                )
+            )
+
     def protect(self, key: str | None) -> None:
         """A prompt that stays word for word."""
         text = f"Rule {len(self.protected)} stays."
@@ -150,6 +165,7 @@ STEPS = st.one_of(
     st.tuples(st.just("answer"), st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)),
     st.tuples(st.just("answer"), st.integers(2, 4), st.just(4), st.integers(0, 4)),
     st.tuples(st.just("protect"), st.sampled_from([None, None, "key"])),
+    st.tuples(st.just("refuse"), st.booleans()),
     st.tuples(st.just("begin")),
     st.tuples(st.just("restart")),
     st.tuples(st.just("shorten"), st.sampled_from(TAILS), st.sampled_from(Snap), st.booleans()),
@@ -176,6 +192,8 @@ def test_every_request_is_whole_after_any_life(place: desk.Desk, steps: list[tup
         match step:
             case ("answer", int(calls), int(results), int(notice)):
                 life.answer(calls, results, notice)
+            case ("refuse", bool(twice)):
+                life.refuse(twice=twice)
             case ("protect", str() | None as key):
                 life.protect(key)
             case ("shorten", float(tail), Snap() as snap, bool(summarise)):

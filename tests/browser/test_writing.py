@@ -24,6 +24,17 @@ TALK = f"/projects/{NAME}/cards/project/conversations/planner"
 SAID = "First I look at what there is, then I plan the work in small steps."
 LOOK = Tool(name="read", arguments={"path": "."}, id="look")
 
+# How often a word is seen, in each frame that the browser paints.
+COUNTS = """(word) => {
+  window.counts = [];
+  const look = () => {
+    const seen = document.querySelector("main").innerText.split(word).length - 1;
+    if (window.counts.at(-1) !== seen) window.counts.push(seen);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
 pytestmark = pytest.mark.covers("W13", "W28", "K11")
 
 
@@ -42,15 +53,16 @@ def chosen(url: str) -> Chosen:
 
 
 @contextmanager
-def talking(base: Path, *replies: Reply) -> Iterator[tuple[Running, ModelServer]]:
-    """A server with a project whose planner asks a model that answers so."""
+def talking(base: Path, *replies: Reply, also: str = "m") -> Iterator[tuple[Running, ModelServer]]:
+    """A server with a project whose planner asks a model that answers so. also: a second model that is asked then."""
+    candidates = ", ".join(f'"{name}"' for name in dict.fromkeys(("m", also)))
     folder = base / NAME
     with serving(*replies) as models, server.running(base / "data") as live:
         for path, content in template.materialise().items():
             at = folder / ".workstead" / path
             at.parent.mkdir(parents=True, exist_ok=True)
             text = demo_models.configured(content, chosen(models.url)) if path == "workstead.yaml" else content
-            at.write_bytes(text)
+            at.write_bytes(text.replace(b'["m"]', f"[{candidates}]".encode()))
         with live.control() as control:
             made = control.operation(
                 "create_project", {"folder": str(folder), "name": NAME, "title": "Talk", "objective": "Talk."}
@@ -149,3 +161,62 @@ def test_a_stream_that_is_cut_takes_its_words_back(chromium: Browser, tmp_path: 
         stop(live)
         expect(page.locator("#writing")).to_be_hidden()
         expect(page.locator("#rows")).not_to_contain_text("cut off")
+
+
+def test_no_frame_has_an_answer_twice_or_not_at_all(chromium: Browser, tmp_path: Path) -> None:
+    """The row takes the preview's place in one step, in each tab and in each browser; then the next answer begins."""
+    ends, later = threading.Event(), threading.Event()
+    answer = Says(text=f"Larkspur. {SAID}", calls=(LOOK,), held=6, until=ends)
+    # The next answer begins at once and with words, which must wait for the rows of the one before.
+    following = Says(text="Then roses are planted in two rows.", calls=(LOOK,), held=4, until=later)
+    with (
+        talking(tmp_path, answer, following) as (live, models),
+        browsers.visiting(chromium, live) as visit,
+        browsers.visiting(chromium, live) as other,
+    ):
+        start(live, models)
+        pages = [visit.open(TALK), visit.open(TALK), other.open(TALK)]
+        for page in pages:
+            expect(page.locator("#writing [data-text]")).to_contain_text("Larkspur")
+            page.evaluate(COUNTS, "Larkspur")
+        ends.set()
+        for page in pages:
+            expect(page.locator("#rows")).to_contain_text("Larkspur")
+            expect(page.locator("#writing [data-text]")).to_contain_text("Then roses")
+            assert page.evaluate("window.counts") == [1]
+
+
+def test_what_one_model_left_half_said_goes_before_another_speaks(chromium: Browser, tmp_path: Path) -> None:
+    """The next candidate is asked at once: its first word comes after the other's last is gone."""
+    cut, word = threading.Event(), threading.Event()
+    half = Says(text="Foxglove is poisonous in all its parts.", events=6, then="cut", held=5, until=cut)
+    whole = Says(text="Marigold is not.", calls=(LOOK,), held=1, until=word)
+    last = Says(text="That is all.", events=1, then="stall")
+    with (
+        talking(tmp_path, half, whole, last, also="n") as (live, models),
+        browsers.visiting(chromium, live) as visit,
+    ):
+        start(live, models)
+        page = visit.open(TALK)
+        text = page.locator("#writing [data-text]")
+        expect(text).to_contain_text("Foxglove")
+        cut.set()
+        expect(text).to_have_text("")
+        expect(page.locator("#writing")).to_be_visible()
+        word.set()
+        expect(page.locator("#rows")).to_contain_text("Marigold")
+        assert [one.body["model"] for one in models.asked][:2] == ["m", "n"]
+        assert "Foxglove" not in page.content()
+
+
+def test_a_server_that_dies_leaves_no_half_answer_on_the_page(chromium: Browser, tmp_path: Path) -> None:
+    """Nobody knows what a lost server would have written."""
+    half = Says(text=SAID, events=5, then="stall")
+    with talking(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
+        start(live, models)
+        page = visit.open(TALK)
+        expect(page.locator("#writing [data-text]")).to_contain_text("First")
+        live.process.kill()
+        live.process.wait(timeout=5)
+        expect(page.locator("#link-note")).to_be_visible()
+        expect(page.locator("#writing")).to_be_hidden()

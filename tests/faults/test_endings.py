@@ -9,6 +9,8 @@ import pytest
 from support import invariants, killable
 from support.killable import Server, Workplace
 
+pytestmark = pytest.mark.both_databases
+
 
 def held(server: Server, pages: Iterator[list[dict[str, Any]]]) -> None:
     """Return when a command of the run is in the middle of its work, with a child that left its session."""

@@ -11,7 +11,9 @@ import pytest
 from support import invariants, killable
 from support.killable import Server, ServerDiedError, Workplace
 
-KILLS = 8
+pytestmark = pytest.mark.both_databases
+
+KILLS = {"sqlite": 8, "postgresql": 4}
 SEED = 20261130
 
 # Kills of one workplace; then its run is let end, and the next one begins. A start takes one or two seconds, the
@@ -53,9 +55,11 @@ def _killed_after(server: Server, seconds: float) -> None:
 
 
 @pytest.mark.covers("K15", "W10", "X01")
-def test_work_that_is_killed_again_and_again_is_done_in_the_end(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_work_that_is_killed_again_and_again_is_done_in_the_end(
+    tmp_path: Path, request: pytest.FixtureRequest, database_kind: str
+) -> None:
     """Whenever the power goes: what was acknowledged stays, what is unknown says so, and Run goes on."""
-    wanted = request.config.getoption("--kills", default=None) or KILLS
+    wanted = request.config.getoption("--kills", default=None) or KILLS[database_kind]
     moments = random.Random(SEED)
     kills = in_run = places = 0
     while kills < wanted:

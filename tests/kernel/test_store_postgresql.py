@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import psycopg
 import pytest
 from sqlalchemy import insert
@@ -105,6 +106,73 @@ async def test_a_commit_that_cannot_be_looked_up_is_given_up_as_unavailable(
         with anyio.fail_after(PATIENCE_S), pytest.raises(errors.Refusal) as refused:
             await made.write(job)
     assert (refused.value.kind, refused.value.code) == (errors.Kind.UNAVAILABLE, "outcome_unknown")
+
+
+async def test_a_settlement_that_cannot_be_looked_up_is_looked_up_until_it_can(
+    postgresql_server: Server, path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would look what became of it, so it is neither given up nor written twice."""
+    monkeypatch.setattr(store_postgresql, "PATIENCE_S", 0.1)
+    with breaking.relay(postgresql_server) as relay, opened(relay.address(address)) as made:
+        await made.write(adds("first"))
+
+        def job(connection: Connection) -> str:
+            relay.refusing = True
+            return adds("second")(connection)
+
+        relay.break_at = ["after"]
+        written: list[str] = []
+
+        async def settles() -> None:
+            written.append(await made.write(job, withdrawable=False, patient=True))
+
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(settles)
+                while not relay.broken:
+                    await anyio.lowlevel.checkpoint()
+                # Refused while nothing can be reached, each after the whole patience.
+                try:
+                    for _ in range(3):
+                        with pytest.raises(errors.Refusal):
+                            await made.read(lambda connection: connection.one(COUNT))
+                    assert written == []
+                finally:
+                    relay.refusing = False
+        assert written == ["second"]
+    assert names(path).count("second") == 1
+
+
+async def test_every_session_has_its_limits(address: str) -> None:
+    """Operations: nothing may run, wait or stand idle in a transaction for ever."""
+    shown = databases.statement(
+        "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'), "
+        "current_setting('idle_in_transaction_session_timeout')"
+    )
+    with opened(address) as made:
+        for ask in (made.write, made.read, made.look):
+            assert await ask(lambda connection: connection.one(shown)) == ("30s", "10s", "30s")
+
+
+async def test_a_transaction_that_the_server_ended_for_standing_idle_wrote_nothing_and_is_run_again(
+    path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that was stopped in the middle must not hold a scope's row for ever."""
+    monkeypatch.setitem(store_postgresql._LIMITS_MS, "idle_in_transaction_session_timeout", 50)
+    tries = count()
+
+    def job(connection: Connection) -> str:
+        added = adds(f"try-{(number := next(tries))}")(connection)
+        if number == 0:
+            with psycopg.connect(address, autocommit=True) as other:
+                ended = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+                while other.execute(ended).fetchone() != (0,):
+                    pass
+        return added
+
+    with anyio.fail_after(PATIENCE_S), opened(address) as made:
+        assert await made.write(job) == "try-1"
+    assert [name for name in names(path) if name.startswith("try-")] == ["try-1"]
 
 
 @pytest.mark.covers("K13")
@@ -247,7 +315,11 @@ async def test_a_long_transaction_is_logged_with_its_operation(address: str, mon
     monkeypatch.setattr(store, "_LONG_S", -1.0)
     with opened(address) as made, capture_logs() as logs:
         await made.write(adds("slow"), name="create_note")
-    assert [(one["log_level"], one["operation"]) for one in logs] == [("warning", "create_note")]
+        await made.read(lambda connection: connection.one(COUNT), name="list_notes")
+    assert [(one["log_level"], one["operation"]) for one in logs] == [
+        ("warning", "create_note"),
+        ("warning", "list_notes"),
+    ]
 
 
 @pytest.mark.covers("K13")

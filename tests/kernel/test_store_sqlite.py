@@ -1,7 +1,9 @@
 """SQLite behind the store: what only the file can do or refuse (architecture, "Concurrency")."""
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from sqlalchemy import insert
 from support import instance
 from workstead import errors
 from workstead.kernel.store import Connection, Durability, Prepared, Store, prepared
-from workstead.kernel.store_sqlite import Sqlite
+from workstead.kernel.store_sqlite import Sqlite, keep_log
 from workstead.kernel.tables import scope
 
 ADD = prepared(insert(scope))
@@ -75,3 +77,20 @@ async def test_the_promised_durability_is_the_databases_setting(
     with opened(tmp_path / "db", durability=durability) as database:
         found = await database.write(lambda connection: connection.one(pragma("synchronous")))
     assert found == (level,)
+
+
+def test_starts_that_open_a_new_file_at_the_same_moment_all_open_it(tmp_path: Path) -> None:
+    """A past bug: switching to the log at the same moment was refused at once, and the start with it."""
+
+    def open_it(path: Path, together: threading.Barrier) -> str:
+        raw = sqlite3.connect(path, isolation_level=None)
+        with closing(raw):
+            together.wait(5)
+            keep_log(raw)
+            return str(raw.execute("PRAGMA journal_mode").fetchone()[0])
+
+    with ThreadPoolExecutor(4) as pool:
+        for n in range(60):
+            together = threading.Barrier(4)
+            waiting = [pool.submit(open_it, tmp_path / f"db-{n}", together) for _ in range(4)]
+            assert [one.result(20) for one in waiting] == ["wal"] * 4

@@ -179,7 +179,7 @@ async def test_a_result_after_stop_is_refused(tmp_path: Path) -> None:
             with anyio.CancelScope(shield=True):
                 await shed.state(State.STOPPING, State.ENDED)
                 proof = AgentProof(grant_id=shed.sql("SELECT id FROM agent_grant")[0])
-                held.append(shed.app.effects.holds(proof, shed.scope))
+                held.append(await shed.app.effects.holds(proof, shed.scope))
             return STUCK
 
         shed.voice.add("steer", late)

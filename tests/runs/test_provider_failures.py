@@ -207,6 +207,44 @@ JOURNEYS: dict[str, Journey] = {
 }
 
 
+# What each protocol writes in its own way goes through a run of each.
+OTHERS: dict[Api, tuple[Api, Api]] = {
+    "chat": ("messages", "responses"),
+    "messages": ("chat", "responses"),
+    "responses": ("chat", "messages"),
+}
+TOLD_APART = (
+    "broken-json",
+    "cut",
+    "empty",
+    "no-end-mark",
+    "parallel-calls",
+    "refused-once",
+    "refused-twice",
+    "wrong-tool",
+)
+JOURNEYS |= {
+    f"{name}-{api}": replace(JOURNEYS[name], api=api, waited=[], replies=list(JOURNEYS[name].replies))
+    for name in TOLD_APART
+    for api in OTHERS[JOURNEYS[name].api]
+}
+SAYS_SO: dict[str, tuple[tuple[Api, Fails], ...]] = {
+    "overload": (
+        ("chat", failing("chat", 503, code="server_is_overloaded")),
+        ("messages", failing("messages", 529, code="overloaded_error")),
+    ),
+    "too-long": (
+        ("messages", failing("messages", 400, message="prompt is too long: 210000 tokens > 200000 maximum")),
+        ("responses", failing("responses", 400, code="context_length_exceeded", message=BODY)),
+    ),
+}
+JOURNEYS |= {
+    f"{name}-{api}": replace(JOURNEYS[name], api=api, waited=[], replies=[reply] * len(JOURNEYS[name].replies))
+    for name, replies in SAYS_SO.items()
+    for api, reply in replies
+}
+
+
 class Office:
     """The whole server, and for each journey a folder, a model server, and means with a clock of their own."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from support import feature_invariants, run_invariants
+from support import feature_invariants, run_invariants, stored_invariants
 from support.database import Raw, connected
 from workstead.kernel import canonical
 from workstead.kernel.effects import Ended
@@ -121,6 +121,7 @@ def references(raw: Raw) -> Iterator[str]:
         ("agent_grant", "project_id", "project", "id"),
         ("agent_grant", "person_id", "person", "id"),
         *feature_invariants.REFERENCES,
+        *stored_invariants.REFERENCES,
     ):
         named = f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"
         for (missing,) in raw.execute(f"{named} EXCEPT SELECT {key} FROM {target}"):
@@ -145,4 +146,8 @@ CHECKS: list[Check] = [
     run_invariants.open_marks,
     run_invariants.owners,
     run_invariants.places,
+    stored_invariants.words,
+    stored_invariants.activations,
+    stored_invariants.times,
+    stored_invariants.notices,
 ]

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
+from support import database as databases
 from support.server import environment
 from workstead import errors, instance
 from workstead.doors import control_client
@@ -75,11 +78,13 @@ class ServerDiedError(Exception):
 class Workplace:
     """One data folder and one project folder. acknowledged: every feed row a follower was shown, by its number.
 
-    window_tokens: what practice is said to take, so that its conversations are shortened.
+    window_tokens: what practice is said to take, so that its conversations are shortened. durability: None leaves it to
+    the tests' usual one.
     """
 
     root: Path
     window_tokens: int | None = None
+    durability: str | None = None
     acknowledged: dict[int, tuple[str, str, int | None]] = field(default_factory=dict)
     runs: list[str] = field(default_factory=list)
 
@@ -95,8 +100,14 @@ class Workplace:
 
     @property
     def database(self) -> Path:
-        """The database file."""
-        return self.data / instance.DATABASE
+        """The database: the file of the data folder, or one that holds the address of a PostgreSQL database."""
+        return self.data / instance.DATABASE if databases.mode.server is None else self.root / "database"
+
+    def settings(self, crash_at: str | None) -> dict[str, str]:
+        """What a server is told in its environment."""
+        found = {} if databases.mode.server is None else databases.environ(self.database)
+        found |= {} if self.durability is None else {"WORKSTEAD_DURABILITY": self.durability}
+        return found if crash_at is None else found | {"WORKSTEAD_CRASH_AT": crash_at}
 
     def narrow(self) -> None:
         """Say in the project's configuration what practice takes."""
@@ -110,20 +121,27 @@ class Workplace:
         """Rows, read beside the server."""
         if not self.database.exists():
             return []
-        with closing(sqlite3.connect(self.database)) as raw:
-            try:
-                return raw.execute(statement).fetchall()
-            except sqlite3.OperationalError as missing:
-                if "no such table" in str(missing):
-                    return []
-                raise
+        try:
+            return databases.rows(self.database, statement)
+        except psycopg.errors.UndefinedTable:
+            return []
+        except sqlite3.OperationalError as missing:
+            if "no such table" in str(missing):
+                return []
+            raise
 
     def rows(self) -> Rows:
         """Everything that is never changed; the mark of what is open goes with its end and is left out."""
         return {table: frozenset(self.query(f"SELECT {self._columns(table)} FROM {table}")) for table in APPEND_ONLY}
 
     def _columns(self, table: str) -> str:
-        named = self.query(f"SELECT name FROM pragma_table_info('{table}') WHERE name <> 'open'")
+        columns = (
+            f"SELECT name FROM pragma_table_info('{table}') WHERE name <> 'open'"
+            if databases.mode.server is None
+            else f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}' "
+            "AND column_name <> 'open' ORDER BY ordinal_position"
+        )
+        named = self.query(columns)
         return ", ".join(str(name) for (name,) in named) or "*"
 
     def ran(self) -> list[str]:
@@ -182,7 +200,7 @@ class Server:
         with (place.root / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "workstead.app"],
-                env=environment(place.data, **({} if crash_at is None else {"WORKSTEAD_CRASH_AT": crash_at})),
+                env=environment(place.data, **place.settings(crash_at)),
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
@@ -231,10 +249,10 @@ class Server:
             return self.ended(control, pages)
 
     @contextmanager
-    def watched(self) -> Iterator[tuple[Control, Iterator[list[dict[str, Any]]]]]:
-        """A control conversation and the project's feed from now on; what the feed shows is acknowledged."""
+    def watched(self, *, after: int | None = None) -> Iterator[tuple[Control, Iterator[list[dict[str, Any]]]]]:
+        """A control conversation and the project's feed, from now on or after a row; what it shows is acknowledged."""
         with self.control() as control, self.control() as watching:
-            pages = self._pages(watching)
+            pages = self._pages(watching, after)
             next(pages)
             yield control, pages
 
@@ -260,6 +278,10 @@ class Server:
         self.up()
         self.init()
         return self.run()
+
+    def knows(self, pid: int) -> None:
+        """A process that the test started meanwhile is none of its orphans."""
+        self._others.add(pid)
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -292,8 +314,8 @@ class Server:
         """What it wrote on stderr."""
         return (self.place.root / "server.log").read_text()
 
-    def _pages(self, watching: Control) -> Iterator[list[dict[str, Any]]]:
-        for rows, _ in watching.follow(SLUG):
+    def _pages(self, watching: Control, cursor: int | None = None) -> Iterator[list[dict[str, Any]]]:
+        for rows, _ in watching.follow(SLUG, cursor=cursor):
             for row in rows:
                 self.place.acknowledged[row["seq"]] = (row["event"], row["topic"], row["revision"])
             yield rows

@@ -22,7 +22,10 @@ KINDS: dict[Api, ProviderKind] = {
     "responses": ProviderKind.OPENAI_RESPONSES,
 }
 KEY = "sk-test-0123456789abcdef"
-QUICK = Limits(connect_s=1, inactivity_s=0.15, silence_s=0.3, deadline_s=5)
+# A busy machine is no slow provider.
+PATIENT = Limits(connect_s=10, inactivity_s=30, silence_s=30, deadline_s=60)
+# For a provider that is silent on purpose; an answer of a busy machine still comes in time.
+QUICK = Limits(connect_s=10, inactivity_s=0.75, silence_s=1.25, deadline_s=30)
 SITUATION = Situation(agent="a", card_id="project", card_title="t", node="n", entry="BACKLOG", turns=0, children={})
 ECHO = ToolSchema(
     name="echo",
@@ -75,7 +78,7 @@ class Route:
 
 @asynccontextmanager
 async def route(
-    *, limits: Limits = QUICK, key_of: Callable[[KeyName], str] = lambda _: KEY, keep: Keep = forget
+    *, limits: Limits = PATIENT, key_of: Callable[[KeyName], str] = lambda _: KEY, keep: Keep = forget
 ) -> AsyncIterator[Route]:
     """Real calls, and waits that pass at once."""
     clock = SetClock()

@@ -29,11 +29,12 @@ _OPTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A running server. names: numbers for its databases."""
+    """A running server. names: numbers for its databases. programs: the folder of its programs."""
 
     folder: Path
     port: int
     names: "count[int]"
+    programs: Path
 
     def address(self, database: str) -> str:
         """The address of one of its databases."""
@@ -56,6 +57,28 @@ class Server:
         with closing(psycopg.connect(address, autocommit=True)) as raw:
             tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
             raw.execute("; ".join(f"DELETE FROM {table}" for (table,) in raw.execute(tables).fetchall()).encode())
+
+    def begin(self) -> None:
+        """Start it; returns when it answers."""
+        options = " ".join(f"-c {option}" for option in _OPTIONS)
+        self._control("-l", str(self.folder / "log"), "-o", f"-k {self.folder} -p {self.port} {options}", "start")
+
+    def crash(self) -> None:
+        """End it at once, as a kill of all its processes would; what was committed is recovered by the next start."""
+        self._control("-m", "immediate", "stop")
+
+    def cut(self) -> None:
+        """Break every connection but this one, whatever each is doing."""
+        self.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+
+    @property
+    def pid(self) -> int:
+        """The first of its processes."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().splitlines()[0])
+
+    def _control(self, *arguments: str) -> None:
+        control = [str(self.programs / "pg_ctl"), "-D", str(self.folder / "data"), "-w", "-t", str(_PATIENCE_S)]
+        _run([*control, *arguments], _account())
 
     def run(self, text: str) -> None:
         """One statement on the server's own database."""
@@ -88,15 +111,12 @@ def running(programs: Path) -> Iterator[Server]:
         locale = ("--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8", "--encoding=UTF8")
         data = str(folder / "data")
         _run([str(programs / "initdb"), "-D", data, "-U", "workstead", "-A", "trust", "--no-sync", *locale], user)
-        port = _spare_port()
-        options = " ".join(f"-c {option}" for option in _OPTIONS)
-        control = [str(programs / "pg_ctl"), "-D", data, "-w", "-t", str(_PATIENCE_S)]
-        log = str(folder / "log")
-        _run([*control, "-l", log, "-o", f"-k {folder} -p {port} {options}", "start"], user)
+        server = Server(folder=folder, port=_spare_port(), names=count(), programs=programs)
+        server.begin()
         try:
-            yield Server(folder=folder, port=port, names=count())
+            yield server
         finally:
-            _run([*control, "-m", "immediate", "stop"], user)
+            server.crash()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

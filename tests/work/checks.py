@@ -6,8 +6,7 @@ from pathlib import Path
 from support import invariants, run_invariants
 from support.database import Raw, connected
 from workstead.kernel import canonical
-from workstead.work.workflow import identity, lifecycle
-from workstead.work.workflow.lifecycle import Status
+from workstead.work.workflow import identity
 
 _BODIES = (
     "SELECT head.document, head.revision, head.at, head.version, version.body FROM head "
@@ -27,11 +26,7 @@ def check(path: Path) -> list[str]:
     """
     everywhere = (one for one in invariants.CHECKS if one is not run_invariants.owners)
     with connected(path) as raw:
-        return [
-            breach
-            for one in (*everywhere, card_rows, child_order, record_states, waiting_notices)
-            for breach in one(raw)
-        ]
+        return [breach for one in (*everywhere, card_rows, child_order, record_states) for breach in one(raw)]
 
 
 def card_rows(raw: Raw) -> Iterator[str]:
@@ -90,15 +85,3 @@ def record_states(raw: Raw) -> Iterator[str]:
             yield f"{document} has half a draft"
         elif draft[0] is not None and (draft[2] != accepted + 1 or draft[1] not in {0, draft[2]}):
             yield f"{document} has a draft of {draft[1]} for {draft[2]} after {accepted}"
-
-
-def waiting_notices(raw: Raw) -> Iterator[str]:
-    """Notices wait on living cards that take them only."""
-    waiting = raw.execute(
-        "SELECT card.card_id, card.status, card.deleted FROM notification "
-        "JOIN card ON card.project_id = notification.project_id AND card.card_id = notification.card_id "
-        "WHERE notification.removed_at IS NULL"
-    )
-    for card_id, status, deleted in waiting:
-        if deleted or not lifecycle.accepts_notifications(Status(status)):
-            yield f"a notice waits on {card_id}, which is {status}"

@@ -38,6 +38,10 @@ class Partial:
     tool: str | None
 
 
+# How it stands where no answer is being written.
+NOTHING = Partial(exchange="", state=State.DROPPED, text="", cut=False, tool=None)
+
+
 class Writer:
     """One answer as it is written: the listener of a model call."""
 
@@ -47,6 +51,7 @@ class Writer:
         self.state = State.WRITING
         self.tool: str | None = None
         self.changed = anyio.Event()
+        self.turned = anyio.Event()
         self._pieces: list[str] = []
         self._chars = 0
         self._shown: Partial | None = None
@@ -68,12 +73,12 @@ class Writer:
         """Forget an attempt that came to nothing."""
         if self._chars or self.tool is not None:
             self._pieces, self._chars, self.tool = [], 0, None
-            self._wake()
+            self._turn()
 
     def end(self, state: State) -> None:
         """No more follows."""
         self.state = state
-        self._wake()
+        self._turn()
 
     def shown(self, redactor: Redactor) -> Partial:
         """What may be seen now; made once for all watchers."""
@@ -90,6 +95,12 @@ class Writer:
             )
         return self._shown
 
+    def _turn(self) -> None:
+        """What was shown holds no longer: whoever pauses before the next look looks now."""
+        self._wake()
+        self.turned.set()
+        self.turned = anyio.Event()
+
     def _wake(self) -> None:
         self._shown = None
         self.changed.set()
@@ -97,10 +108,14 @@ class Writer:
 
 
 class Partials:
-    """Every answer that is being written in this process. Used on the loop only."""
+    """Every answer that is being written in this process. Used on the loop only.
 
-    def __init__(self, redactor: Redactor) -> None:
+    pause_s: how long a watcher is left alone between two pieces of one answer.
+    """
+
+    def __init__(self, redactor: Redactor, *, pause_s: float = PAUSE_S) -> None:
         self._redactor = redactor
+        self._pause_s = pause_s
         self._writers: dict[tuple[str, str], Writer] = {}
         self._begun = anyio.Event()
 
@@ -134,7 +149,14 @@ class Partials:
         return (scope, conversation) in self._writers
 
     async def follow(self, scope: str, conversation: str) -> AsyncGenerator[Partial, None]:
-        """The newest state of each answer in one conversation, at most one in PAUSE_S; what was between is lost."""
+        """The newest state of each answer in one conversation; what was between is lost.
+
+        Begins with how it stands now, also where nothing is being written, so that a watcher who was away drops what
+        they kept. More of the same text comes at most once in the pause; the end and the first words of the next come
+        at once.
+        """
+        if (scope, conversation) not in self._writers:
+            yield NOTHING
         while True:
             begun = self._begun
             writer = self._writers.get((scope, conversation))
@@ -143,13 +165,14 @@ class Partials:
                 continue
             seen: Partial | None = None
             while seen is None or seen.state is State.WRITING:
-                changed = writer.changed
+                changed, turned = writer.changed, writer.turned
                 now = writer.shown(self._redactor)
                 if now != seen:
                     seen = now
                     yield now
                     if now.text:  # the first words are never held up
-                        await anyio.sleep(PAUSE_S)
+                        with anyio.move_on_after(self._pause_s):
+                            await turned.wait()
                 elif writer.state is State.WRITING:
                     await changed.wait()
 

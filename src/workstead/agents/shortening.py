@@ -63,16 +63,16 @@ class Shortening:
         self._refused = False
 
     async def ask(
-        self, make: Callable[[], Request], call: Callable[[Request], Awaitable[S]]
+        self, make: Callable[[], Awaitable[Request]], call: Callable[[Request], Awaitable[S]]
     ) -> S | task.Blocked | task.Failed:
         """What the call comes to; a TooLong only when nothing more can be tried. make: the request, anew each time."""
         self._refused = False
-        request = make()
+        request = await make()
         if self._ahead and self._has_grown(request):
             end = await self._shorten(Strategy.AHEAD, request)
             if isinstance(end, task.Blocked | task.Failed):
                 return end
-            request = make()
+            request = await make()
         tried: set[Strategy] = set()
         while True:
             said = await call(request)
@@ -86,7 +86,7 @@ class Shortening:
                 return task.Blocked(reason=f"{said.end.reason} The conversation cannot be shortened: {end.why}.")
             if end is not None:
                 return end
-            request = make()
+            request = await make()
 
     def _has_grown(self, request: Request) -> bool:
         """Whether it is time; the exact size is only measured where the texts alone come near it."""

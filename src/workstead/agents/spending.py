@@ -12,6 +12,7 @@ from workstead.agents.budget_rows import Kind
 from workstead.agents.budgets import HeldError, SpentError, TimeLeft, Wanted
 from workstead.agents.models.shape import Answer
 from workstead.agents.tools import activate
+from workstead.kernel import faults
 from workstead.kernel.effects import Effects, Outcome
 from workstead.kernel.transaction import Tx
 
@@ -57,6 +58,7 @@ class Spending:
 
     async def timed(self, act: Callable[[], Awaitable[Answer]]) -> Answer:
         """The answer, within the minutes that are left. Raises SpentError when they end first."""
+        faults.point("budget.held")
         began_s = time.monotonic()
         try:
             if self._left is None:

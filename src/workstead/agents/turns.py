@@ -135,7 +135,7 @@ class Turns:
             await self._task.host.deliver()
             said: _Answered = await self._shortening.ask(lambda: self._request(None), self._ask)
             if isinstance(said, _Refused):
-                said = await self._ask(self._request(said.candidate), after=said)
+                said = await self._ask(await self._request(said.candidate), after=said)
             if isinstance(said, _Refused):
                 return task.Blocked(reason=refusals.blocked(self._task.agent.name, said.row))
             if isinstance(said, TooLong):
@@ -231,14 +231,14 @@ class Turns:
             output_tokens=request.max_tokens,
         )
 
-    def _request(self, pinned: Candidate | None) -> Request:
+    async def _request(self, pinned: Candidate | None) -> Request:
         one = self._task
 
         def look(tx: Tx) -> task.Prepared:
             self._history.catch_up(tx)
             return one.host.prepare(tx)
 
-        prepared = self._effects.glance(look)
+        prepared = await self._effects.look(look)
         self._records = prepared.records
         opening = Message(role=Role.USER, text=prepared.text)
         candidate = pinned or one.route.candidates[0]
@@ -368,7 +368,7 @@ class Turns:
             names = ", ".join(self._task.tools)
             message = f"There is no tool {call.name!r} here; there are {names}."
             return tool.Acted(result=ToolResult(success=False, error=message))
-        if not self._effects.holds(self._task.proof, self._task.scope):
+        if not await self._effects.holds(self._task.proof, self._task.scope):
             raise errors.unauthenticated("This agent's activation has ended.")
         try:
             arguments = _arguments(call)

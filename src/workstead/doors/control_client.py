@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from workstead import errors, instance
+from workstead.doors import stretches
 
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 
@@ -44,15 +45,15 @@ class Server:
         return self.ask({"operation": name, "input": given})
 
     def all(self, name: str, given: Mapping[str, object], *, of: str) -> list[dict[str, Any]]:
-        """Every item of a paged read, page after page; stretches of an item larger than a page are left out."""
+        """Every item of a paged read, page after page; an item larger than a page is whole again."""
         items: list[dict[str, Any]] = []
         position: str | None = None
         while True:
             page = self.operation(name, {**given, "position": position})
-            items += [item for item in page[of] if not item.keys() >= {"text", "offset", "total"}]
+            items += page[of]
             position = page["next"]
             if position is None:
-                return items
+                return stretches.joined(items)
 
     def procedure(self, name: str, given: Mapping[str, object]) -> Any:
         """Run one of the server's longer procedures; raises the server's refusal."""

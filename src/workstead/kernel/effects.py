@@ -29,6 +29,7 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 _BUSY_S = 0.05
+_GONE_S = 0.5
 _PATIENCE_S = 60.0
 
 
@@ -138,11 +139,11 @@ class Effects:
         except anyio.get_cancelled_exc_class():
             await self._interrupt(scope, claimed, settle)
             raise
-        return await self._commit(scope, lambda tx: settle(tx, claimed, outcome), withdrawable=False)
+        return await self._recorded(scope, lambda tx: settle(tx, claimed, outcome))
 
     async def settle(self, scope: str, job: Callable[[Tx], S]) -> S:
-        """Record what is known in the kernel's own transaction; never withdrawn."""
-        return await self._commit(scope, job, withdrawable=False)
+        """Record what is known in the kernel's own transaction; never withdrawn, and waits for a lost database."""
+        return await self._recorded(scope, job)
 
     async def act_as(self, proof: Proof, scope: str, job: Callable[[Tx, Caller], S]) -> S:
         """Decide and record for somebody whose authority is read inside the transaction (K06)."""
@@ -152,21 +153,29 @@ class Effects:
 
         return await self._patiently(proof, scope, write)
 
-    def holds(self, proof: Proof, scope: str) -> bool:
-        """Whether a proof still holds, looked up on the loop; for acts that are no operations."""
+    async def holds(self, proof: Proof, scope: str) -> bool:
+        """Whether a proof still holds; for acts that are no operations. Waits for a lost database."""
 
-        def look(connection: Connection) -> bool:
+        def holding(tx: Tx) -> bool:
             try:
-                self._authority(Tx(connection, clock=self._clock), proof, scope)
+                self._authority(tx, proof, scope)
             except errors.Refusal:
                 return False
             return True
 
-        return self._store.read_here(look)
+        return await self.look(holding)
 
     async def read(self, job: Callable[[Tx], S]) -> S:
-        """Read in one snapshot on a reader thread, for the server's own use."""
-        return await self._store.read(lambda connection: job(Tx(connection, clock=self._clock)))
+        """Read in one snapshot on a reader thread, for the server's own use; waits for a lost database."""
+
+        def reading(connection: Connection) -> S:
+            return job(Tx(connection, clock=self._clock))
+
+        return await self._waiting(lambda: self._store.read(reading, name=getattr(job, "__qualname__", "")))
+
+    async def look(self, job: Callable[[Tx], S]) -> S:
+        """Read a few keys, for the server's own use; waits for a lost database."""
+        return await self._waiting(lambda: self._store.look(lambda connection: job(Tx(connection, clock=self._clock))))
 
     async def work(self, job: Callable[[], S], *, alone: str | None = None) -> S:
         """Run what waits for a disk on a thread; it is waited for once it has begun, however its waiter is cancelled.
@@ -180,7 +189,7 @@ class Effects:
             return await self._store.work(job)
 
     def glance(self, job: Callable[[Tx], S]) -> S:
-        """Read a few keys on the loop, for the server's own use."""
+        """Read a few keys on the loop, for the server's own use; refused while the database is lost."""
         return self._store.read_here(lambda connection: job(Tx(connection, clock=self._clock)))
 
     def claim(self, tx: Tx, scope: str, *, kind: str, subject: str, payload: object, deadline_s: float) -> str:
@@ -228,7 +237,28 @@ class Effects:
 
     async def _interrupt(self, scope: str, claimed: C, settle: Callable[[Tx, C, Outcome[R]], S]) -> None:
         interrupted: Outcome[R] = Outcome(ended=Ended.INTERRUPTED)
-        await self._commit(scope, lambda tx: settle(tx, claimed, interrupted), withdrawable=False)
+        await self._recorded(scope, lambda tx: settle(tx, claimed, interrupted))
+
+    async def _recorded(self, scope: str, job: Callable[[Tx], S]) -> S:
+        # A cancelled waiter waits on: what is known of the world outside is known nowhere else.
+        with anyio.CancelScope(shield=True):
+            recorded = await self._waiting(lambda: self._commit(scope, job, withdrawable=False, patient=True))
+        # Outside the block, because a scope may swallow what ends it: the type checker knows that.
+        return recorded  # noqa: RET504
+
+    async def _waiting(self, ask: Callable[[], Awaitable[S]]) -> S:
+        """Ask again as long as the database cannot be reached and the server does not end.
+
+        Nothing was written whenever that is said. Whoever calls from outside is refused instead and tries again;
+        the server's own work has nobody who would.
+        """
+        while True:
+            try:
+                return await ask()
+            except errors.Refusal as refusal:
+                if refusal.code != "database_unreachable" or self._store.hurried:
+                    raise
+            await anyio.sleep(_GONE_S)
 
     async def _commit(
         self,
@@ -236,6 +266,7 @@ class Effects:
         job: Callable[[Tx], S],
         *,
         withdrawable: bool,
+        patient: bool = False,
         committed: Callable[[S], None] | None = None,
     ) -> S:
         def write(connection: Connection) -> tuple[S, set[str]]:
@@ -252,6 +283,7 @@ class Effects:
             write,
             announce=announce,
             withdrawable=withdrawable,
+            patient=patient,
             name=getattr(job, "__qualname__", ""),
         )
         return value
@@ -259,11 +291,15 @@ class Effects:
     async def _patiently(
         self, proof: Proof, scope: str, job: Callable[[Tx], S], *, committed: Callable[[S], None] | None = None
     ) -> S:
-        """Commit, and for an agent wait while the queue is full: it has nobody who would try again."""
+        """Commit, and for an agent wait while the queue is full or the database is lost: nobody would try again."""
         until_s = anyio.current_time() + _PATIENCE_S
+
+        def commit() -> Awaitable[S]:
+            return self._commit(scope, job, withdrawable=True, patient=True, committed=committed)
+
         while True:
             try:
-                return await self._commit(scope, job, withdrawable=True, committed=committed)
+                return await (self._waiting(commit) if isinstance(proof, AgentProof) else commit())
             except errors.Refusal as refusal:
                 # Nothing was queued, so nothing happens twice.
                 patient = isinstance(proof, AgentProof) and anyio.current_time() < until_s

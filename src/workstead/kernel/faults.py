@@ -9,6 +9,7 @@
 | commit.done | after the commit, before anything is announced |
 | announce.done | after the announcement, before the reply |
 | call.written | after an effect's claim, before it acts |
+| budget.held | after what a model call may cost is held and committed, before anything is sent |
 | process.spawned | after a process started, before its row |
 | process.ended | after a process ended, before its result |
 | exchange.ended | after a model's answer is complete, before the assistant's rows |
@@ -34,6 +35,7 @@ from workstead import errors
 Point = Literal[
     "announce.done",
     "blob.staged",
+    "budget.held",
     "call.written",
     "child.done",
     "commit.done",

@@ -203,7 +203,7 @@ class Operations:
 
         if admitted.operation.reach is Reach.KEY:
             return await self._store.look(job)
-        return await self._store.read(job)
+        return await self._store.read(job, name=admitted.operation.name)
 
     def _look(
         self, connection: Connection, *, proof: Proof, admitted: Admitted, then: Callable[[Tx, Caller, Any], object]
@@ -222,7 +222,8 @@ class Operations:
         gathered: object = None
         if gather is not None:
             gathered = await self._store.read(
-                partial(self._look, proof=proof, admitted=admitted, then=partial(_gather, admitted))
+                partial(self._look, proof=proof, admitted=admitted, then=partial(_gather, admitted)),
+                name=admitted.operation.name,
             )
         elif not self._store.near:
             # Whoever has no right to write must not hold a lock that others wait for, not even for a moment.

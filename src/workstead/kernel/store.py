@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
 
 import anyio
@@ -123,10 +124,11 @@ class Connection:
 class Session(Protocol):
     """A connection of one thread, made again when it is lost."""
 
-    def write(self, job: Callable[[Connection], T]) -> T:
+    def write(self, job: Callable[[Connection], T], *, persists: Callable[[], bool]) -> T:
         """Run `job` in one write transaction, and return what it returned once that is committed.
 
-        Raises what the job raised, and Refusal for what the database refuses; then nothing was written.
+        persists: whether to go on asking a server that does not answer what became of a commit. Raises what the job
+        raised, and Refusal for what the database refuses; then nothing was written.
         """
         ...
 
@@ -168,12 +170,15 @@ class Database(Protocol):
 class _Hop(Generic[T]):
     """One job on its way to a thread and back; its end is handled by the loop whether or not anyone waits."""
 
-    def __init__(self, job: Callable[..., T], announce: Callable[[T], None] | None, *, name: str = "") -> None:
+    def __init__(
+        self, job: Callable[..., T], announce: Callable[[T], None] | None, *, patient: bool = False, name: str = ""
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended = anyio.Event()
         self._announce = announce
         self._future: Future[T] = Future()
         self.job = job
+        self.patient = patient
         self.name = name
 
     def start(self) -> bool:
@@ -232,7 +237,9 @@ class Store:
         self._reads: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._works: queue.SimpleQueue[_Hop[object] | None] = queue.SimpleQueue()
         self._hands: list[threading.Thread] = []
-        self._taken = Histogram()
+        self._written = Histogram()
+        self._looked = Histogram()
+        self.hurried = False
         self._here = database.session(read_only=True)
         self._threads = [
             threading.Thread(target=self._write_loop, name=f"store-writer-{n}", daemon=True)
@@ -245,12 +252,14 @@ class Store:
             thread.start()
 
     def families(self) -> tuple[Family, ...]:
-        """What writes came to, for whoever watches the server."""
+        """What transactions came to, for whoever watches the server."""
         waiting = (Sample(value=self._writes.qsize()),)
-        said, took = "Writes that wait for their turn.", "How long write transactions took."
+        said, took = "Writes that wait for their turn.", "How long transactions on {} threads took."
+        writes, reads = took.format("writer"), took.format("reader")
         return (
             Family(name="workstead_writes_waiting", kind="gauge", help=said, samples=waiting),
-            Family(name="workstead_write_seconds", kind="histogram", help=took, samples=self._taken.samples()),
+            Family(name="workstead_write_seconds", kind="histogram", help=writes, samples=self._written.samples()),
+            Family(name="workstead_read_seconds", kind="histogram", help=reads, samples=self._looked.samples()),
         )
 
     @property
@@ -264,25 +273,28 @@ class Store:
         *,
         announce: Callable[[T], None] | None = None,
         withdrawable: bool = True,
+        patient: bool = False,
         name: str = "",
     ) -> T:
         """Run `job` in one write transaction on a writer thread and return what it returned.
 
         The job may run again where the database lost its transaction, so it must leave nothing behind but rows.
         announce: called on the loop after the commit, even when the waiter was cancelled. withdrawable: whether a
-        cancelled waiter takes a still queued job back; a settlement never is. name: says in the log what took long.
+        cancelled waiter takes a still queued job back; a settlement never is. patient: whether a commit that no server
+        can be asked about is asked about until `hurry`, because nobody would look what became of it. name: says in the
+        log what took long.
         Raises `busy` when the queue is full, and whatever `job` raised after the rollback.
         """
         if withdrawable and self._writes.qsize() >= _QUEUED_WRITES:
             message = "The database is busy; try the same call again."
             raise errors.busy("writes_busy", message, retry_after_s=1)
-        hop = _Hop(job, announce, name=name)
+        hop = _Hop(job, announce, patient=patient, name=name)
         self._writes.put(hop)  # type: ignore[arg-type]  # the queue forgets the result's type, the hop keeps it
         return await hop.wait(withdrawable=withdrawable)
 
-    async def read(self, job: Callable[[Connection], T]) -> T:
-        """Run `job` in one read snapshot on a reader thread."""
-        hop = _Hop(job, None)
+    async def read(self, job: Callable[[Connection], T], *, name: str = "") -> T:
+        """Run `job` in one read snapshot on a reader thread. name: says in the log what took long."""
+        hop = _Hop(job, None, name=name)
         self._reads.put(hop)  # type: ignore[arg-type]  # as above
         return await hop.wait(withdrawable=True)
 
@@ -309,8 +321,13 @@ class Store:
         """Run a short key lookup on the loop's own connection; it sees the latest commit."""
         return self._here.look(job)
 
+    def hurry(self) -> None:
+        """The server is about to end: a lost database is waited for no longer than for anybody else."""
+        self.hurried = True
+
     def close(self) -> None:
         """End the threads after what is queued; call when nothing waits any more."""
+        self.hurry()
         for _ in range(_READERS):
             self._reads.put(None)
         for _ in range(self._database.writers):
@@ -327,12 +344,16 @@ class Store:
             if not hop.start():
                 continue
             try:
-                value = _timed(session, hop, self._taken)
+                write = partial(session.write, hop.job, persists=self._persists(hop))
+                value = _timed(write, hop.name, self._written)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
                 hop.done(value)
         session.close()
+
+    def _persists(self, hop: _Hop[object]) -> Callable[[], bool]:
+        return lambda: hop.patient and not self.hurried
 
     def _read_loop(self) -> None:
         # Opened by the first read: an instance at rest does not pay for eight connections.
@@ -342,7 +363,7 @@ class Store:
                 continue
             try:
                 session = session or self._database.session(read_only=True)
-                value = session.read(hop.job)
+                value = _timed(partial(session.read, hop.job), hop.name, self._looked)
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the waiter
                 hop.failed(error)
             else:
@@ -362,13 +383,13 @@ class Store:
                 hop.done(value)
 
 
-def _timed(session: Session, hop: _Hop[T], taken: Histogram) -> T:
-    """Write, and say in the log what took long."""
+def _timed(transaction: Callable[[], T], name: str, taken: Histogram) -> T:
+    """Run it, count how long it took, and say in the log what took long."""
     began_s = time.monotonic()
     try:
-        return session.write(hop.job)
+        return transaction()
     finally:
         took_s = time.monotonic() - began_s
         taken.add(took_s)
         if took_s > _LONG_S:
-            _LOG.warning("a transaction took long", operation=hop.name, took_ms=round(took_s * 1000))
+            _LOG.warning("a transaction took long", operation=name, took_ms=round(took_s * 1000))

@@ -95,13 +95,13 @@ class _Session:
         self._read_only = read_only
         self._raw: psycopg.Connection[tuple[object, ...]] | None = None
 
-    def write(self, job: Callable[[Connection], T]) -> T:
+    def write(self, job: Callable[[Connection], T], *, persists: Callable[[], bool]) -> T:
         """Run `job` in one write transaction, again as long as the server loses it, for five seconds."""
         try:
-            return self._again(lambda: self._write_once(job))
+            return self._again(lambda: self._write_once(job, persists))
         except UniqueViolation:
             # Another scope's write made the row between this job's look and its insert; now the look finds it.
-            return self._again(lambda: self._write_once(job))
+            return self._again(lambda: self._write_once(job, persists))
 
     def read(self, job: Callable[[Connection], T]) -> T:
         """Run `job` in one snapshot."""
@@ -134,7 +134,7 @@ class _Session:
         assert refusal is not None  # there is always a first step
         raise refusal
 
-    def _write_once(self, job: Callable[[Connection], T]) -> T:
+    def _write_once(self, job: Callable[[Connection], T], persists: Callable[[], bool]) -> T:
         raw = self._connected()
         began: list[str] = []
 
@@ -147,7 +147,7 @@ class _Session:
             return job(connection)
 
         value = self._guarded(transaction, raw)
-        self._commit(raw, began[0])
+        self._commit(raw, began[0], persists)
         return value
 
     def _read_once(self, job: Callable[[Connection], T]) -> T:
@@ -178,26 +178,28 @@ class _Session:
                 raise
             raise refusal from error
 
-    def _commit(self, raw: psycopg.Connection[tuple[object, ...]], transaction_id: str) -> None:
+    def _commit(
+        self, raw: psycopg.Connection[tuple[object, ...]], transaction_id: str, persists: Callable[[], bool]
+    ) -> None:
         try:
             done = raw.execute("COMMIT", prepare=False).statusmessage
         except psycopg.Error as error:
             if self._roll_back(raw):
                 refusal = _refusal(error)
                 raise (refusal or error) from error
-            if not self._was_committed(transaction_id):
+            if not self._was_committed(transaction_id, persists):
                 raise _Lost(unreachable()) from error
             return
         if done != "COMMIT":
             # A job that swallowed a driver's error: the server had given the transaction up and rolled it back.
             raise RuntimeError(f"a transaction ended as {done} instead of being committed")
 
-    def _was_committed(self, transaction_id: str) -> bool:
+    def _was_committed(self, transaction_id: str, persists: Callable[[], bool]) -> bool:
         """What became of a transaction whose connection broke at its commit; waits while the server still works on it.
 
-        Raises `unavailable` (`outcome_unknown`) when that cannot be found out in time.
+        Raises `unavailable` (`outcome_unknown`) when that cannot be found out in time, unless the job persists.
         """
-        for _ in _steps():
+        for _ in _steps(persists):
             try:
                 row = self._connected().execute(_FATE, {"id": transaction_id}).fetchone()
             except _Lost:
@@ -248,13 +250,13 @@ class _Session:
         return raw
 
 
-def _steps() -> Iterator[float]:
-    """At once, then every step until the patience is over."""
+def _steps(persists: Callable[[], bool] = lambda: False) -> Iterator[float]:
+    """At once, then every step until the patience is over and nobody persists."""
     until_s = time.monotonic() + PATIENCE_S
     while True:
         left_s = until_s - time.monotonic()
         yield left_s
-        if time.monotonic() + _STEP_S > until_s:
+        if time.monotonic() + _STEP_S > until_s and not persists():
             return
         time.sleep(_STEP_S)
 

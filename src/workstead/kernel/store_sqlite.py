@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -13,6 +14,7 @@ from workstead.kernel.store import Connection, Durability
 T = TypeVar("T")
 
 _BUSY_TIMEOUT_MS = 10_000
+_STEP_S = 0.01
 _OUTCOME_UNKNOWN_EXIT = 74
 
 
@@ -30,12 +32,28 @@ class Sqlite:
         """A connection to the file, opened now."""
         raw = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, cached_statements=256)
         raw.execute(f"PRAGMA busy_timeout={_BUSY_TIMEOUT_MS}")
-        raw.execute("PRAGMA journal_mode=WAL")
+        keep_log(raw)
         raw.execute(f"PRAGMA synchronous={self._durability.value.upper()}")
         raw.execute("PRAGMA foreign_keys=ON")
         # A read that writes would have neither lock nor receipt: it fails instead.
         raw.execute(f"PRAGMA query_only={'ON' if read_only else 'OFF'}")
         return _Session(raw)
+
+
+def keep_log(raw: sqlite3.Connection) -> None:
+    """Switch a file to its write-ahead log; raises `sqlite3.OperationalError` when others hold it for ten seconds."""
+    until_s = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            raw.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # Two starts that switch a new file at the same moment hold the same shared lock: SQLite refuses one of
+            # them at once, whatever its busy timeout says, because waiting could never end.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until_s:
+                raise
+        else:
+            return
+        time.sleep(_STEP_S)
 
 
 class _Session:
@@ -44,7 +62,7 @@ class _Session:
     def __init__(self, raw: sqlite3.Connection) -> None:
         self._raw = raw
 
-    def write(self, job: Callable[[Connection], T]) -> T:
+    def write(self, job: Callable[[Connection], T], *, persists: Callable[[], bool]) -> T:
         """Run `job` in one write transaction; ends the process when it is unknown whether that was committed."""
         value = self._run("BEGIN IMMEDIATE", job)
         try:

@@ -10,7 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection, StaticPool, create_engine, text
 
-from workstead.kernel import faults
+from workstead.kernel import faults, store_sqlite
 from workstead.migrations import schema
 
 _BUSY_TIMEOUT_MS = 10_000
@@ -69,7 +69,7 @@ def upgrade_postgresql(address: str) -> None:
 def _open(path: Path) -> sqlite3.Connection:
     raw = sqlite3.connect(path, isolation_level=None)
     raw.execute(f"PRAGMA busy_timeout={_BUSY_TIMEOUT_MS}")
-    raw.execute("PRAGMA journal_mode=WAL")
+    store_sqlite.keep_log(raw)
     raw.execute("PRAGMA synchronous=FULL")
     return raw
 

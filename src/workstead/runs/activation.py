@@ -23,7 +23,7 @@ from workstead.runs.surroundings import Surroundings
 from workstead.work import cards
 from workstead.work.cards import Card, Result
 from workstead.work.workflow import admission, lifecycle
-from workstead.work.workflow.graph import AgentNode, Edge, NodeTarget, Prompt
+from workstead.work.workflow.graph import AgentNode, CardType, Edge, NodeTarget, Prompt
 from workstead.work.workflow.lifecycle import Entry, Status
 
 _log = get_logger()
@@ -43,7 +43,8 @@ async def run(around: Surroundings, activation: Activation) -> CardEnd:
 
     Everything the card started ends with this; whatever goes wrong inside becomes the card's failure.
     """
-    walk = _Walk(around, activation)
+    card = await around.effects.look(lambda tx: _card(tx, activation))
+    walk = _Walk(around, activation, kind=around.type_of(card.type))
     try:
         async with anyio.create_task_group() as group:
             end = await walk.run(group)
@@ -61,10 +62,10 @@ async def run(around: Surroundings, activation: Activation) -> CardEnd:
 class _Walk:
     """The walk through one graph."""
 
-    def __init__(self, around: Surroundings, activation: Activation) -> None:
+    def __init__(self, around: Surroundings, activation: Activation, *, kind: CardType) -> None:
         self._around = around
         self._activation = activation
-        self._kind = around.type_of(around.effects.glance(self._read_card).type)
+        self._kind = kind
         self._results: dict[str, Result] = {}
         self._ordinal = 0
         self._at = ""
@@ -84,12 +85,12 @@ class _Walk:
                 at, transition = _follow(at, end)
                 self._ordinal += 1
                 continue
-            return self._ended()
+            return await self._ended()
 
     async def fail(self) -> CardEnd:
         """End the card after something beside its walk broke; an end that was published before stands."""
-        if self._around.effects.glance(self._read_card).status is not Status.RUNNING:
-            return self._ended()
+        if (await self._around.effects.look(self._read_card)).status is not Status.RUNNING:
+            return await self._ended()
         trace_id = f"{self._activation.id}:{self._ordinal}"
         reason = f"The step `{self._at}` failed inside the server (id {trace_id})."
         return await self._end_by_runtime(self._at, Failed(reason=reason))
@@ -155,18 +156,15 @@ class _Walk:
         await self._around.effects.settle(self._around.scope, job)
         return CardEnd(card_id=self._activation.card_id, status=status, result=outcome)
 
-    def _ended(self) -> CardEnd:
+    async def _ended(self) -> CardEnd:
         """What the accepted terminal edge has published."""
-        card = self._around.effects.glance(self._read_card)
+        card = await self._around.effects.look(self._read_card)
         if card.result is None:
             raise LookupError(f"{card.id} ended without a result")
         return CardEnd(card_id=card.id, status=card.status, result=card.result)
 
     def _read_card(self, tx: Tx) -> Card:
-        card = cards.read(tx, self._activation.project_id, self._activation.card_id)
-        if card is None:
-            raise LookupError(f"activation {self._activation.id} names no card")
-        return card
+        return _card(tx, self._activation)
 
 
 def open_root(tx: Tx, around: Surroundings) -> Activation:
@@ -228,6 +226,13 @@ def _open(
         entry=entry,
         direction=direction,
     )
+
+
+def _card(tx: Tx, activation: Activation) -> Card:
+    card = cards.read(tx, activation.project_id, activation.card_id)
+    if card is None:
+        raise LookupError(f"activation {activation.id} names no card")
+    return card
 
 
 def _type_of(tx: Tx, around: Surroundings, activation: Activation) -> str:

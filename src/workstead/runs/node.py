@@ -50,7 +50,7 @@ async def run(around: Surroundings, visit: Visit) -> TaskEnd:
     spec = around.configuration.agents[visit.node.agent]
     position = await around.effects.settle(around.scope, lambda tx: _enter(tx, around, visit, spec=spec))
     proof = AgentProof(grant_id=position.grant_id)
-    card = around.effects.glance(lambda tx: _card(tx, visit.activation))
+    card = await around.effects.look(lambda tx: _card(tx, visit.activation))
     bench = Workbench(
         spec=spec,
         project_id=around.project.id,
@@ -208,7 +208,7 @@ def _task_host(around: Surroundings, visit: Visit, position: Position, proof: Ag
     async def deliver() -> None:
         """Pending notices reach the recipient before its next turn; nothing is written while none wait."""
         project_id, card_id = around.project.id, visit.activation.card_id
-        if not position.recipient or not around.effects.glance(
+        if not position.recipient or not await around.effects.look(
             lambda tx: notifications.pending(tx, project_id, card_id)
         ):
             return

@@ -16,11 +16,12 @@ from workstead.kernel.access import Assistant, Caller, Permission, Person
 from workstead.kernel.operations import AnyOperation, Door, Effect, Operation
 from workstead.kernel.transaction import Tx
 from workstead.runs import activations, refusal_history, runs
-from workstead.runs.activations import Visit
+from workstead.runs.activations import Activation, Visit
 from workstead.runs.runs import Ending, Run, State, Wanted
-from workstead.work import cards, configurations
+from workstead.work import cards, configurations, pages
 from workstead.work import configuration as compiler
 from workstead.work.configurations import Gathered
+from workstead.work.pages import PageRead, Slice
 from workstead.work.rules import PEOPLES_DOORS, ProjectRead, ProjectWrite, lock
 from workstead.work.workflow import identity
 from workstead.work.workflow.lifecycle import Status, entry_for
@@ -48,6 +49,12 @@ class ListRuns(ProjectRead):
 
 class OfCard(ProjectRead):
     """What belongs to one card."""
+
+    card_id: str = Field(description="The card.")
+
+
+class ListOfCard(PageRead):
+    """What belongs to one card, a page at a time."""
 
     card_id: str = Field(description="The card.")
 
@@ -108,10 +115,12 @@ class ActivationView:
 
 @dataclass(frozen=True, kw_only=True)
 class ActivationList:
-    """A card's activations, oldest first."""
+    """A card's activations, oldest first. total: of all pages. next: pass it as position; None at the end."""
 
     card_id: str
-    activations: tuple[ActivationView, ...]
+    activations: tuple[ActivationView | Slice, ...]
+    total: int
+    next: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +135,11 @@ class ConversationView:
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationList:
-    """The conversations on a card."""
+    """The conversations on a card. total: of all pages. next: pass it as position; None at the end."""
 
-    conversations: tuple[ConversationView, ...]
+    conversations: tuple[ConversationView | Slice, ...]
+    total: int
+    next: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +166,11 @@ class RowPage:
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessList:
-    """A card's commands, oldest first."""
+    """A card's commands, oldest first. total: of all pages. next: pass it as position; None at the end."""
 
-    processes: tuple[process_rows.ProcessRow, ...]
+    processes: tuple[process_rows.ProcessRow | Slice, ...]
+    total: int
+    next: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,9 +187,10 @@ class FactView:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceList:
-    """Facts, newest first."""
+    """Facts, newest first. next: pass it as before; None at the end."""
 
     facts: tuple[FactView, ...]
+    next: str | None
 
 
 def gather(tx: Tx, caller: Caller, args: StartRun) -> Gathered:
@@ -255,38 +269,39 @@ def listed(tx: Tx, caller: Caller, args: ListRuns) -> RunList:
     return RunList(runs=tuple(_view(tx, one) for one in found[:_PAGE_ROWS]), next=more)
 
 
-def card_activations(tx: Tx, caller: Caller, args: OfCard) -> ActivationList:
-    """What was done on a card, activation by activation."""
+def card_activations(tx: Tx, caller: Caller, args: ListOfCard) -> ActivationList:
+    """A page of what was done on a card, activation by activation."""
     project = projects.visible(tx, caller, args.project)
     card_id = identity.check_card_id(args.card_id)
-    return ActivationList(
-        card_id=card_id,
-        activations=tuple(
-            ActivationView(
-                id=one.id,
-                run_id=one.run_id,
-                entry=one.entry.value,
-                direction=one.direction,
-                opened_at=one.opened_at,
-                closed_at=one.closed_at,
-                ending=one.ending,
-                visits=activations.visits(tx, one.id),
-            )
-            for one in activations.of_card(tx, project.id, card_id)
-        ),
-    )
+
+    def shown(one: Activation) -> ActivationView:
+        return ActivationView(
+            id=one.id,
+            run_id=one.run_id,
+            entry=one.entry.value,
+            direction=one.direction,
+            opened_at=one.opened_at,
+            closed_at=one.closed_at,
+            ending=one.ending,
+            visits=activations.visits(tx, one.id),
+        )
+
+    page = pages.fit(pages.Lazy(activations.of_card(tx, project.id, card_id), shown), args, beside=card_id)
+    return ActivationList(card_id=card_id, activations=page.items, total=page.total, next=page.next)
 
 
-def card_conversations(tx: Tx, caller: Caller, args: OfCard) -> ConversationList:
+def card_conversations(tx: Tx, caller: Caller, args: ListOfCard) -> ConversationList:
     """Which agents have spoken on a card."""
     project = projects.visible(tx, caller, args.project)
     found = conversations.of_card(tx, project.id, identity.check_card_id(args.card_id))
-    return ConversationList(
-        conversations=tuple(
+    page = pages.fit(
+        [
             ConversationView(agent=one.agent, card_id=one.card_id, rows=one.rows, started_at=one.started_at)
             for one in found
-        )
+        ],
+        args,
     )
+    return ConversationList(conversations=page.items, total=page.total, next=page.next)
 
 
 def read_conversation(tx: Tx, caller: Caller, args: ReadConversation) -> RowPage:
@@ -300,16 +315,17 @@ def read_conversation(tx: Tx, caller: Caller, args: ReadConversation) -> RowPage
     return RowPage(rows=tuple(_row(row) for row in rows), next=more)
 
 
-def card_processes(tx: Tx, caller: Caller, args: OfCard) -> ProcessList:
-    """The commands that were run for a card."""
+def card_processes(tx: Tx, caller: Caller, args: ListOfCard) -> ProcessList:
+    """A page of the commands that were run for a card."""
     project = projects.visible(tx, caller, args.project)
-    return ProcessList(processes=process_rows.of_card(tx, project.id, identity.check_card_id(args.card_id)))
+    page = pages.fit(process_rows.of_card(tx, project.id, identity.check_card_id(args.card_id)), args)
+    return ProcessList(processes=page.items, total=page.total, next=page.next)
 
 
 def list_evidence(tx: Tx, caller: Caller, args: ListEvidence) -> EvidenceList:
     """A page of facts."""
     project = projects.visible(tx, caller, args.project)
-    found = evidence.listed(tx, project.scope, args.lane, before=args.before, limit=_PAGE_ROWS)
+    found = evidence.listed(tx, project.scope, args.lane, before=args.before, limit=_PAGE_ROWS + 1)
     return EvidenceList(
         facts=tuple(
             FactView(
@@ -320,8 +336,9 @@ def list_evidence(tx: Tx, caller: Caller, args: ListEvidence) -> EvidenceList:
                 subject=one.subject,
                 detail=cast("dict[str, JsonValue]", dict(one.detail)),
             )
-            for one in found
-        )
+            for one in found[:_PAGE_ROWS]
+        ),
+        next=found[_PAGE_ROWS - 1].id if len(found) > _PAGE_ROWS else None,
     )
 
 
@@ -418,13 +435,13 @@ OPERATIONS: tuple[AnyOperation, ...] = (
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=get, lock=lock),
     Operation(name="list_runs", summary="Runs, newest first.", input=ListRuns, output=RunList,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=listed, lock=lock),
-    Operation(name="list_activations", summary="What was done on a card.", input=OfCard, output=ActivationList,
+    Operation(name="list_activations", summary="What was done on a card.", input=ListOfCard, output=ActivationList,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=card_activations, lock=lock),
-    Operation(name="list_conversations", summary="Conversations on a card.", input=OfCard, output=ConversationList,
+    Operation(name="list_conversations", summary="Conversations on a card.", input=ListOfCard, output=ConversationList,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=card_conversations, lock=lock),
     Operation(name="read_conversation", summary="Rows of a conversation.", input=ReadConversation, output=RowPage,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=read_conversation, lock=lock),
-    Operation(name="list_processes", summary="Commands run for a card.", input=OfCard, output=ProcessList,
+    Operation(name="list_processes", summary="Commands run for a card.", input=ListOfCard, output=ProcessList,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=card_processes, lock=lock),
     Operation(name="list_evidence", summary="What was decided and seen.", input=ListEvidence, output=EvidenceList,
               permissions=_READ, effect=Effect.READ, doors=_PEOPLE, handler=list_evidence, lock=lock),

@@ -99,7 +99,7 @@ class ProjectRun:
         """Follow the row: rows are the truth, a wake only says when to look."""
         while True:
             event = self._wakes.event(self._around.scope)
-            wanted = self._effects.glance(lambda tx: runs.read(tx, self._around.run.id))
+            wanted = await self._effects.look(lambda tx: runs.read(tx, self._around.run.id))
             if wanted is None or not wanted.live:
                 self._left = _Left.LEASE
                 scope.cancel()

@@ -1,10 +1,15 @@
 """The commands of a card on work that was really done."""
 
 import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from support import server
 from support.server import Running
+from workstead import instance
 from workstead.doors.web import process_views
 
 COVERS_MODULES = ("doors/web/pages/processes.py", "doors/web/process_views.py")
@@ -55,3 +60,51 @@ def test_another_stream_is_refused(finished: Running) -> None:
 def test_sizes_read_as_people_say_them() -> None:
     """Bytes mean nothing past a few digits."""
     assert [process_views.size(n) for n in (12, 2048, 5 << 20)] == ["12 B", "2.0 KiB", "5.0 MiB"]
+
+
+@pytest.mark.covers("K10", "W28")
+def test_commands_on_many_pages_are_all_counted_shown_and_found(tmp_path: Path) -> None:
+    """The list is answered in pages of bytes; one command is itself larger than such a page."""
+    folder = tmp_path / "garden"
+    folder.mkdir()
+    with server.running(tmp_path / "data") as running:
+        with running.control() as control:
+            made = control.procedure(
+                "initialise", {"folder": str(folder), "name": "Garden", "title": "A garden", "objective": "Grow."}
+            )
+        with closing(sqlite3.connect(running.data / instance.DATABASE)) as raw, raw:
+            (project_id,) = raw.execute("SELECT id FROM project").fetchone()
+            for n in range(300):
+                command = f"echo {n} " + ("long " * 20_000 if n == 150 else "")
+                row = (
+                    f"p-{n:03}",
+                    project_id,
+                    "project",
+                    "none",
+                    command,
+                    ".",
+                    1,
+                    1,
+                    "gone",
+                    "2026-01-01T00:00:00Z",
+                    0,
+                )
+                raw.execute(f"INSERT INTO process VALUES ({', '.join('?' * len(row))})", row)
+                end = (f"p-{n:03}", "exited", n % 2, None, 0, 0, 1, 1, "2026-01-01T00:00:01Z")
+                raw.execute(
+                    "INSERT INTO process_end (process_id, kind, code, signal, stdout_bytes, stderr_bytes, "
+                    "stdout_complete, stderr_complete, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    end,
+                )
+        with running.control() as control:
+            given = {"project": made["slug"], "card_id": "project"}
+            page = control.operation("list_processes", given)
+            whole = control.all("list_processes", given, of="processes")
+        assert (page["total"], page["next"] is not None) == (300, True)
+        assert [one["id"] for one in whole] == [f"p-{n:03}" for n in range(300)]
+        running.sign_in()
+        card = f"/projects/{made['slug']}/cards/project"
+        side = running.get(card).text.partition('id="talk"')[2]
+        assert "300, 150 failed" in side
+        listed = running.get(f"{card}/processes").text
+        assert [n for n in range(300) if f"p-{n:03}" not in listed] == []

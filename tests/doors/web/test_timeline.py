@@ -97,7 +97,7 @@ def test_the_pages_of_a_timeline_are_the_whole_of_it(finished: Running) -> None:
             if position is None:
                 break
         versions = control.operation("list_card_versions", of)["total"]
-        commands = len(control.operation("list_processes", of)["processes"])
+        commands = control.operation("list_processes", of)["total"]
     assert whole == sorted(whole, reverse=True)
     assert len(whole) == len(set(whole))
     assert sum(identity.startswith("card@") for _, identity in whole) == versions

@@ -31,6 +31,7 @@ MAX_FAILURES = 4
 COOLING_S = (15.0, 45.0, 90.0)
 OVERLOAD_S = (30.0, 60.0, 120.0, 240.0, 480.0, 600.0)
 RATE_LIMIT_S = 60.0
+_KEY_S = 1.0
 WAIT_DEADLINE_S = 7200.0
 
 _RETRIED = frozenset(
@@ -141,7 +142,7 @@ class _Call:
         endpoint = one.plan.endpoint
         one.tried = True
         try:
-            key = self._means.key_of(endpoint.provider.key) if endpoint.provider.key is not None else None
+            key = await self._key(endpoint.provider.key) if endpoint.provider.key is not None else None
         except errors.Refusal as refusal:
             one.spent, one.last = True, KeyMissingError(refusal.message)
             return None
@@ -164,6 +165,16 @@ class _Call:
             return None
         self._means.availability.heal(endpoint.identity)
         return replace(answer, sent=self._sent(one))
+
+    async def _key(self, name: KeyName) -> str:
+        """The key; a database that is lost for a while is no missing key."""
+        while True:
+            try:
+                return self._means.key_of(name)
+            except errors.Refusal as refusal:
+                if refusal.code != "database_unreachable":
+                    raise
+            await self._means.sleep(_KEY_S)
 
     def _failed(self, one: _Try, failed: FailedAttempt) -> None:
         endpoint = one.plan.endpoint

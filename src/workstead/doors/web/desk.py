@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from workstead import errors
-from workstead.doors import http
+from workstead.doors import http, stretches
 from workstead.doors.watch import ServerFacts, Watch
 from workstead.doors.web.rendering import Renderer
 from workstead.doors.web.views import RefusedView
@@ -61,16 +61,16 @@ class Desk:
         return self.operations.table[name].adapter.dump_python(answer, mode="json")
 
     async def all(self, request: Request, name: str, given: Mapping[str, object], *, of: str) -> list[dict[str, Any]]:
-        """Every item of a paged read, page after page; stretches of an item larger than a page are left out."""
+        """Every item of a paged read, page after page; an item larger than a page is whole again."""
         items: list[dict[str, Any]] = []
         position: str | None = None
         for _ in range(PAGES):
             page = await self.run(request, name, {**given, "position": position})
-            items += [item for item in page[of] if not item.keys() >= {"text", "offset", "total"}]
+            items += page[of]
             position = page["next"]
             if position is None:
                 break
-        return items
+        return stretches.joined(items)
 
     async def me(self, request: Request) -> str:
         """The name of whoever is signed in; raises `unauthenticated`."""

@@ -23,7 +23,7 @@ async def show(desk: Desk, request: Request) -> Response:
 async def cockpit(desk: Desk, request: Request, *, draft: str = "", refused: errors.Refusal | None = None) -> Response:
     """The same; draft and refused: of a comment that could not be written."""
     where, card, of = await place.of_card(desk, request)
-    commands = (await desk.run(request, "list_processes", of))["processes"]
+    commands = await desk.all(request, "list_processes", of, of="processes")
     view = CardView(
         title=card["title"],
         person=where.person,
@@ -32,7 +32,7 @@ async def cockpit(desk: Desk, request: Request, *, draft: str = "", refused: err
         status_text=card_views.said(card),
         facts=card_views.facts(card),
         records=await _records(desk, request, of),
-        work=card_views.work((await desk.run(request, "list_activations", of))["activations"]),
+        work=card_views.work(await desk.all(request, "list_activations", of, of="activations")),
         dependencies=tuple(card_views.dependency(one) for one in await _section(desk, request, of, "dependencies")),
         children=views.nested(await _section(desk, request, of, "children")),
         conversations=await _speakers(desk, request, of),
@@ -135,8 +135,8 @@ async def _section(desk: Desk, request: Request, of: dict[str, str], name: str) 
 
 
 async def _speakers(desk: Desk, request: Request, of: dict[str, str]) -> tuple[ConversationLine, ...]:
-    found = await desk.run(request, "list_conversations", of)
-    return tuple(ConversationLine(agent=one["agent"], rows=one["rows"]) for one in found["conversations"])
+    found = await desk.all(request, "list_conversations", of, of="conversations")
+    return tuple(ConversationLine(agent=one["agent"], rows=one["rows"]) for one in found)
 
 
 def _two(request: Request) -> tuple[int, int | str]:

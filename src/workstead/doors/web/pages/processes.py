@@ -16,13 +16,13 @@ _STRETCH_BYTES = 32 << 10
 async def show(desk: Desk, request: Request) -> Response:
     """A card's commands, newest first."""
     where, _, of = await place.of_card(desk, request)
-    found = await desk.run(request, "list_processes", of)
+    found = await desk.all(request, "list_processes", of, of="processes")
     view = ProcessesView(
         title=f"Commands of {where.card_title}",
         person=where.person,
         topic=where.topic,
         place=where,
-        processes=tuple(process_views.process(row) for row in reversed(found["processes"])),
+        processes=tuple(process_views.process(row) for row in reversed(found)),
     )
     return desk.renderer.page(view)
 
@@ -55,8 +55,7 @@ async def capture(desk: Desk, request: Request) -> Response:
 
 async def _process(desk: Desk, request: Request, of: dict[str, str]) -> dict[str, Any]:
     wanted = request.path_params["process_id"]
-    found = await desk.run(request, "list_processes", of)
-    for row in found["processes"]:
+    for row in await desk.all(request, "list_processes", of, of="processes"):
         if row["id"] == wanted:
-            return dict(row)
+            return row
     raise errors.not_found("process", wanted)

@@ -34,7 +34,7 @@ async def _live(desk: Desk, request: Request, slug: str, *, kind: str) -> dict[s
     at: dict[str, list[str]] = {}
     for card in await desk.all(request, "list_cards", wanted, of="cards"):
         of = {"project": slug, "card_id": card["card_id"]}
-        for one in (await desk.run(request, "list_activations", of))["activations"]:
+        for one in await desk.all(request, "list_activations", of, of="activations"):
             if one["closed_at"] is None and one["visits"]:
                 at.setdefault(one["visits"][-1]["node"], []).append(card["card_id"])
     return at

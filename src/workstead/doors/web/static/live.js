@@ -22,6 +22,8 @@ function heard(said) {
     soon();
   } else {
     note.hidden = said.kind === "open";
+    // What a model was writing is not known without a stream; one that opens says it again.
+    if (said.kind !== "open") document.dispatchEvent(new CustomEvent("partial", { detail: { state: "dropped" } }));
     if (said.kind !== "broken") all();
   }
 }

@@ -6,25 +6,34 @@ const place = document.getElementById("writing");
 const text = place?.querySelector("[data-text]");
 const tool = place?.querySelector("[data-tool]");
 const before = place?.querySelector("[data-before]");
+let shown = null;
 let ended = null;
 let next = null;
 let timer = null;
 
 function show(partial) {
+  if (partial.state !== "writing" && next && partial.exchange === next.exchange) {
+    // It is over before it was shown; the one before still waits for its rows.
+    next = null;
+    return;
+  }
   if (partial.state === "dropped") return hide();
   if (partial.state === "done") {
+    // Of an answer that is not shown nothing waits for its rows; a text that was kept while the tab was hidden is over.
+    if (partial.exchange !== shown) return hide();
     ended = partial.exchange;
     clearTimeout(timer);
     timer = setTimeout(settle, LINGER_MS);
     return;
   }
-  if (ended && !partial.text) {
-    // The next answer has begun without a word yet; what was written stays until its rows have come.
+  if (ended && partial.exchange !== ended) {
+    // The next answer has begun; what was written stays until its rows have come.
     next = partial;
     return;
   }
   clearTimeout(timer);
   ended = next = null;
+  shown = partial.exchange;
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 60;
   place.hidden = false;
   text.textContent = partial.text;
@@ -42,7 +51,7 @@ function settle() {
 
 function hide() {
   clearTimeout(timer);
-  ended = next = null;
+  shown = ended = next = null;
   place.hidden = true;
 }
 

@@ -37,6 +37,7 @@ export function share(topic, heard, writing = "") {
         });
         source.addEventListener("gone", () => told({ kind: "gone" }));
         source.addEventListener("error", () => {
+          writes = null;
           if (source.readyState !== EventSource.CLOSED) {
             told({ kind: "broken" });
             return;
