@@ -12,6 +12,7 @@ import pytest
 from rules import tree
 from support import server
 from support.server import Running
+from workstead import instance
 from workstead.cli import Exit
 
 COVERS_MODULES = ("budget_cli.py", "secrets_cli.py", "terminal.py")
@@ -27,8 +28,25 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with server.running(base / "data") as found:
         made = server.cli(found.data, "init", str(base / "garden"), "--objective", "Grow.", "--title", "The garden")
         assert made.returncode == Exit.DONE, made.stderr
-        assert "wrote .workstead/workstead.yaml" in made.stdout
+        assert "Next: workstead run garden" in made.stdout
+        assert re.search(r"Wrote .*\.workstead/workstead\.yaml.* and \d+ more", made.stdout), made.stdout
         yield found
+
+
+@pytest.mark.covers("K22")
+def test_it_says_which_release_it_is_without_a_server(tmp_path: Path) -> None:
+    """As every program does."""
+    for option in ("--version", "-V"):
+        said = server.cli(tmp_path / "data", option)
+        assert (said.returncode, said.stdout.strip()) == (Exit.DONE, instance.VERSION)
+
+
+@pytest.mark.covers("K22", "W11")
+def test_a_card_that_cannot_be_reopened_says_why(up: Running) -> None:
+    """The command asks the operation; what it says is what the person reads."""
+    said = server.cli(up.data, "reopen", "project", "--project", "garden")
+    assert said.returncode == Exit.REFUSED
+    assert "cannot be reopened" in said.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer import _click as click
 
-from workstead import budget_cli, errors, secrets_cli, settings
+from workstead import budget_cli, errors, instance, secrets_cli, settings
 from workstead.doors import clients, control_client
 from workstead.doors.control_client import Server
 from workstead.terminal import Answer, Terminal, counts, run_end
@@ -81,6 +81,16 @@ def bridge() -> None:
     os.execv(sys.executable, [sys.executable, "-m", "workstead.bridge"])  # noqa: S606 - our own module
 
 
+@commands.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", "-V", help="Say which release this is.", is_eager=True)] = False,
+) -> None:
+    """A self-hosted workplace for AI agents."""
+    if version:
+        print(instance.VERSION)  # noqa: T201 - the answer itself
+        raise typer.Exit
+
+
 @commands.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder that becomes a project.")],
@@ -88,6 +98,7 @@ def init(
     title: Annotated[str | None, typer.Option(help="The title of the project's own card.")] = None,
     name: Annotated[str | None, typer.Option(help="What people call the project; default: the folder's name.")] = None,
     template: Annotated[str, typer.Option(help="What its configuration starts from.")] = "classic",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Name every file that was written.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make a project of a folder and write its configuration into `.workstead/`; existing files stay."""
@@ -99,10 +110,13 @@ def init(
     with _server() as server:
         made = server.procedure("initialise", given)
         page = f"{server.hello['address']}/projects/{made['slug']}"
-    written = [f"  wrote {path}" for path in made["written"]]
     first = f"{made['slug']} was a project already." if made["existed"] else f"{made['slug']} is a project now."
     ask = [] if made["trusted"] else ["Its configuration asks for things you must accept; `workstead run` shows them."]
-    terminal.answer(made, [first, *written, *ask, f"Page: {page}", f"Next: workstead run {made['slug']}"])
+    paths = made["written"]
+    listed = paths if verbose else [path for path in paths if path.endswith(".yaml")]
+    more = f" and {len(paths) - len(listed)} more (--verbose names them)" if len(listed) < len(paths) else ""
+    wrote = [f"Wrote {', '.join(listed)}{more}."] if paths else []
+    terminal.answer(made, [first, *ask, f"Next: workstead run {made['slug']}", f"Page: {page}", *wrote])
 
 
 @commands.command()
@@ -194,6 +208,15 @@ def show(card: CardName, project: InProject = None, as_json: Json = False) -> No
     for name, text in texts.items():
         terminal.say(f"\n{name}", style="bold")
         terminal.say(text)
+
+
+@commands.command()
+def reopen(card: CardName, project: InProject = None, as_json: Json = False) -> None:
+    """Make an ended card changed, so that the next run works on it again; nothing starts."""
+    with _server() as server:
+        given = {"project": _project(server, project), "card_id": card}
+        made = server.operation("reopen_card", given)
+    _terminal(as_json=as_json).answer(made, [f"{card} is {made['status']}. Next: workstead run {given['project']}"])
 
 
 @commands.command()

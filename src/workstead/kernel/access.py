@@ -225,8 +225,7 @@ def require(caller: Caller, permissions: frozenset[Permission], *, operation: st
         raise errors.denied("operation_not_granted", message, operation=operation)
     missing = sorted(permissions - caller.permissions)
     if missing:
-        raise errors.denied(
-            "permission_missing",
-            f"This needs {', '.join(missing)}, which you do not have here.",
-            missing=missing,
-        )
+        # A project that is not there and one that may not be seen are the same; what can be seen is worth saying.
+        hint = " `list_projects` shows the projects of this token." if isinstance(caller, Assistant) else ""
+        message = f"This needs {', '.join(missing)}, which you do not have here.{hint}"
+        raise errors.denied("permission_missing", message, missing=missing)

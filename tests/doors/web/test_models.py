@@ -22,18 +22,38 @@ KEYLESS = small.changed(
 )
 
 
+def blocked(live: Running, place: Path, name: str) -> None:
+    """A project whose run ended, because its model's key is not there."""
+    write_folder(place, source=KEYLESS)
+    with live.control() as control:
+        made = control.operation(
+            "create_project", {"folder": str(place), "name": name, "title": name, "objective": "Try."}
+        )
+        control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
+        control.operation("start_run", {"project": made["id"]})
+        while control.operation("get_run", {"project": made["id"]})["ended_at"] is None:
+            pass
+
+
+@pytest.mark.covers("W11", "W28", "K05")
+def test_a_blocked_card_is_reopened_once_by_its_form(browser: Running, tmp_path: Path) -> None:
+    """Nothing starts; a double click is one receipt; a card that was reopened has no such button."""
+    blocked(browser, tmp_path / "stuck", "Stuck")
+    at = "/projects/stuck/cards/project"
+    form = rf'action="{at}/reopen">\s*<input type="hidden" name="key" value="([0-9a-f]{{32}})"'
+    key = re.search(form, browser.get(at).text)
+    assert key is not None
+    assert [browser.post(f"{at}/reopen", {"key": key[1]}).status for _ in range(2)] == [303, 303]
+    page = browser.get(at).text
+    assert 'data-status="changed"' in page
+    assert f"{at}/reopen" not in page
+    assert browser.post(f"{at}/reopen", {"key": "another-key"}).status == 409
+
+
 @pytest.mark.covers("W15", "W28")
 def test_a_call_that_failed_reads_well_and_leads_to_its_place(browser: Running, tmp_path: Path) -> None:
     """What happened, what was done, what a person can do; from the list to the call and on to the card."""
-    place = write_folder(tmp_path / "keyless", source=KEYLESS)
-    with browser.control() as control:
-        made = control.operation(
-            "create_project", {"folder": str(place), "name": "Keyless", "title": "Keyless", "objective": "Try."}
-        )
-        control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
-        control.operation("start_run", {"project": "keyless"})
-        while control.operation("get_run", {"project": "keyless"})["ended_at"] is None:
-            pass
+    blocked(browser, tmp_path / "keyless", "Keyless")
     calls = browser.get("/projects/keyless/exchanges?failed=1").text
     address = re.search(r'href="(/projects/keyless/exchanges/[0-9a-f-]+)"', calls)
     assert address is not None

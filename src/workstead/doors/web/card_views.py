@@ -12,6 +12,7 @@ from workstead.doors.web.side_by_side import Block, paired
 from workstead.doors.web.timeline_views import TimelineView
 from workstead.doors.web.views import CardNode
 
+_REOPENABLE = frozenset({"blocked", "done", "failed"})
 _FACTS = ("type", "priority", "urgency", "error", "completed_at", "updated_at", "revision")
 _FIRST = ("brief.md", "status.md", "review.md")
 
@@ -77,7 +78,7 @@ class ConversationLine:
 
 @dataclass(frozen=True, kw_only=True)
 class CardView(View):
-    """One card. facts: names and values. failed: how many of its commands did not end well."""
+    """One card. facts: names and values. failed: how many of its commands did not end well. key: of a reopening."""
 
     TEMPLATE: ClassVar[str] = "card.html"
 
@@ -93,6 +94,8 @@ class CardView(View):
     failed: int
     timeline: TimelineView
     shows: tuple[tuple[str, str], ...]
+    reopenable: bool
+    key: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +152,11 @@ def facts(card: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     found = [(name.replace("_", " "), _shown(name, card[name])) for name in _FACTS if card.get(name)]
     author = card["created_by"]["name"]
     return (*found, ("created", f"{views.moment(card['created_at'])} by {author}"))
+
+
+def reopenable(card: Mapping[str, Any]) -> bool:
+    """Whether a person may ask for it again; whether it can be done now says the operation."""
+    return card["status"] in _REOPENABLE
 
 
 def said(card: Mapping[str, Any]) -> str | None:

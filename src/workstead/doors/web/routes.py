@@ -84,6 +84,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/projects/{slug}/workflows/{type}", workflows.show),
     ("GET", "/projects/{slug}/cards/{card_id}", cards.show),
     ("POST", "/projects/{slug}/cards/{card_id}/comments", comments.add),
+    ("POST", "/projects/{slug}/cards/{card_id}/reopen", cards.reopen),
     ("GET", "/projects/{slug}/cards/{card_id}/history", cards.history),
     ("GET", "/projects/{slug}/cards/{card_id}/history/difference", cards.difference),
     ("GET", "/projects/{slug}/cards/{card_id}/records/{name}", cards.record),

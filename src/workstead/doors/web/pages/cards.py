@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from workstead import errors
 from workstead.doors import http
-from workstead.doors.web import card_views, place, queries, side_by_side, timelines, views
+from workstead.doors.web import card_views, forms, place, queries, side_by_side, timelines, views
 from workstead.doors.web.card_views import CardView, ConversationLine, DifferenceView, HistoryView, RecordPageView
-from workstead.doors.web.desk import Desk
+from workstead.doors.web.desk import Desk, new_key, see
 from workstead.doors.web.timeline_views import SHOWS
 
 _CURRENT = "current"
@@ -40,8 +40,18 @@ async def cockpit(desk: Desk, request: Request, *, draft: str = "", refused: err
         failed=sum(1 for one in commands if one["end"] and one["end"]["code"] != 0),
         timeline=await timelines.read(desk, request, of, draft=draft, refused=refused.message if refused else None),
         shows=SHOWS,
+        reopenable=card_views.reopenable(card),
+        key=new_key(),
     )
     return desk.renderer.page(view, status=http.status_of(refused) if refused else 200)
+
+
+async def reopen(desk: Desk, request: Request) -> Response:
+    """Make an ended card changed, so that the next run works on it again."""
+    key = forms.field(await forms.fields(request), "key")
+    of = {"project": request.path_params["slug"], "card_id": request.path_params["card_id"]}
+    await desk.run(request, "reopen_card", {**of, "request_id": key})
+    return see(f"/projects/{of['project']}/cards/{of['card_id']}")
 
 
 async def history(desk: Desk, request: Request) -> Response:
