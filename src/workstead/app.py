@@ -212,7 +212,10 @@ def _assemble(ground: _Ground) -> App:
     chosen, clock, facts = ground.settings, ground.clock, ground.facts
     store, redactor, wakes = ground.store, ground.redactor, Wakes()
     launcher = Launcher(
-        floor=Level(chosen.isolation_floor), closed_ports=(facts.port,), data_folder=chosen.data_folder.resolve()
+        floor=Level(chosen.isolation_floor),
+        closed_ports=(facts.port,),
+        data_folder=chosen.data_folder.resolve(),
+        work=store.work,
     )
     availability = Availability(clock=clock)
     ring = Ring(kept=chosen.failed_requests)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 import workstead
@@ -53,6 +54,11 @@ def marked(mark: str) -> list[str]:
             except OSError:
                 continue
     return found
+
+
+def children() -> list[str]:
+    """The processes this one has started and not yet waited for."""
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
 
 
 async def until(done: Callable[[], bool]) -> None:
@@ -109,6 +115,31 @@ async def test_a_command_stands_behind_the_server_when_cores_are_scarce(containe
     """Eight agents' commands must not keep a person's Stop waiting."""
     finished = await contained.run(Command(folder=project, argv=("nice",)))
     assert int(finished.stdout) == os.nice(0) + 10
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+async def test_a_launch_is_given_to_the_server_s_threads_and_leaves_nothing_when_interrupted_there(
+    project: Path, data_folder: Path, mark: str, *, interrupted: bool
+) -> None:
+    """A thread's work is waited for; what it began for a caller who went away meanwhile must end, and never run."""
+    scope = anyio.CancelScope()
+    given: list[int] = []
+
+    async def work(job: Callable[[], None]) -> None:
+        job()
+        given.append(len(children()))
+        if interrupted:
+            scope.cancel()
+        await anyio.lowlevel.checkpoint()
+
+    before = children()
+    launcher = Launcher(floor=Level.NAMESPACES, closed_ports=(), data_folder=data_folder, work=work)
+    await reached(launcher, project)
+    with scope:
+        await launcher.run(Command(folder=project, argv=("bash", "-c", f"touch ran; : {mark}")))
+    assert given == [len(before) + 1]
+    assert (scope.cancelled_caught, (project / "ran").exists()) == (interrupted, not interrupted)
+    assert children() == before
 
 
 async def test_a_program_that_does_not_exist_ends_with_127_and_says_so(contained: Launcher, project: Path) -> None:

@@ -1,6 +1,7 @@
 """Which transport a project's route gets: practice plays the script beside the project's files."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from workstead import errors
@@ -35,4 +36,10 @@ def _script(folder: Path) -> Script | None:
             if refusal.kind is errors.Kind.NOT_FOUND:
                 return None
             raise
+    return _compiled(source)
+
+
+@lru_cache(maxsize=8)
+def _compiled(source: bytes) -> Script:
+    # Every node asks for its project's script, and reading a long one holds the loop for 20 ms.
     return practice_script.compile_script(source, name=SCRIPT)

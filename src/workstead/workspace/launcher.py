@@ -14,7 +14,7 @@ from workstead import errors
 from workstead.workspace import files, folders, levels, view
 from workstead.workspace.captures import Capture, CaptureFacts, Captures
 from workstead.workspace.child import Birth, Child, Ending
-from workstead.workspace.spec import Command, Level, Spec
+from workstead.workspace.spec import Command, Level
 
 GRACE_S = 5.0
 CANCEL_GRACE_S = 1.0
@@ -22,6 +22,7 @@ REST_TIMEOUT_S = 2.0
 OUTPUT_LIMIT_BYTES = 4 << 20
 
 Stored = Callable[[Birth], Awaitable[None]]
+Work = Callable[[Callable[[], None]], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,7 @@ class Launcher:
 
     floor: the weakest level the operator accepts; below it nothing is started. ceiling: the strongest one
     tried. closed_ports: of the server and its databases, shut under network `full`. data_folder and hidden:
-    never to be seen by a command.
+    never to be seen by a command. work: runs the launch itself beside the loop, and waits for it once it has begun.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Launcher:
         ceiling: Level = Level.NAMESPACES,
         toolchain: tuple[Path, ...] | None = None,
         environment: dict[str, str] | None = None,
+        work: Work | None = None,
     ) -> None:
         surroundings = view.Surroundings(
             hidden=(data_folder, *hidden),
@@ -112,6 +114,7 @@ class Launcher:
         if toolchain is not None:
             surroundings = dataclasses.replace(surroundings, toolchain=toolchain)
         self._surroundings = surroundings
+        self._work = work or _at_once
         self._levels = levels.Levels(floor=floor, ceiling=ceiling, surroundings=surroundings)
 
     async def probe(self, folder: Path) -> levels.LevelReport:
@@ -131,8 +134,14 @@ class Launcher:
         """
         check(command)
         report = await self._levels.of(command.folder)
-        spec = view.spec_for(command, level=report.level, surroundings=self._surroundings)
-        order = _Order(command=command, level=report.level, spec=spec, captures=captures, stored=stored)
+        order = _Order(
+            command=command,
+            level=report.level,
+            surroundings=self._surroundings,
+            captures=captures,
+            stored=stored,
+            work=self._work,
+        )
         running: Running = await group.start(_attend, order)
         return running
 
@@ -191,25 +200,27 @@ def check(command: Command) -> None:
 class _Order:
     command: Command
     level: Level
-    spec: Spec
+    surroundings: view.Surroundings
     captures: Captures
     stored: Stored
+    work: Work
 
 
 class _Process:
     """What is held of one command: the child, its streams, and how it ended."""
 
-    def __init__(self, order: _Order) -> None:
+    def __init__(self, order: _Order, *, done: anyio.Event) -> None:
+        spec = view.spec_for(order.command, level=order.level, surroundings=order.surroundings)
         with files.Folder(order.command.folder) as folder:
             self.stdout = Capture(folder=folder, path=order.captures.stdout_path, captures=order.captures)
             try:
                 self.stderr = Capture(folder=folder, path=order.captures.stderr_path, captures=order.captures)
-                self.child = Child(order.spec, level=order.level)
+                self.child = Child(spec, level=order.level)
             except BaseException:
                 self.stdout.close()
                 raise
         self.ending: Ending | None = None
-        self.done = anyio.Event()
+        self.done = done
 
     def __enter__(self) -> Self:
         return self
@@ -245,7 +256,7 @@ class _Process:
 
 
 async def _attend(order: _Order, *, task_status: TaskStatus[Running]) -> None:
-    with _Process(order) as process:
+    with await _launched(order) as process:
         birth = await process.child.birth()
         await order.stored(birth)
         process.child.go()
@@ -256,6 +267,25 @@ async def _attend(order: _Order, *, task_status: TaskStatus[Running]) -> None:
             if process.ending is None:
                 with anyio.CancelScope(shield=True):
                     await process.end()
+
+
+async def _launched(order: _Order) -> _Process:
+    """The command's process, waiting for its go; begun beside the loop, because a fork waits for the child's exec."""
+    made: list[_Process] = []
+    done = anyio.Event()
+    try:
+        await order.work(lambda: made.append(_Process(order, done=done)))
+    except BaseException:
+        for process in made:
+            with process:  # cancelled meanwhile: it never ran, and nobody else knows of it
+                pass
+        raise
+    return made[0]
+
+
+async def _at_once(job: Callable[[], None]) -> None:
+    """Where nobody else waits for the loop, a launch takes no thread."""
+    job()
 
 
 async def _ended_within(running: Running, timeout_s: float | None) -> Ending:

@@ -104,7 +104,9 @@ async def opened(tmp_path: Path, *, agent: AgentSpec | None = None) -> AsyncIter
             return Acted(result=ToolResult(success=True, data={"outcome": "done"}))
 
         redactor = Redactor([SECRET])
-        launcher = Launcher(floor=Level.NONE, closed_ports=(), data_folder=tmp_path / "data")
+        launcher = Launcher(
+            floor=Level.NONE, closed_ports=(), data_folder=tmp_path / "data", work=place.instance.effects.work
+        )
         with Folder(place.folder) as folder:
             async with anyio.create_task_group() as group:
                 bench = Workbench(
