@@ -260,8 +260,8 @@ def test_a_folder_swapped_for_a_link_during_a_write_leads_nowhere(
     swapping.start()
     outcomes = {"written": 0, "refused": 0}
     try:
-        for number in range(5000):
-            if min(outcomes.values()) >= 50:
+        for number in range(100_000):  # on a busy machine one of the two is rare
+            if min(outcomes.values()) >= 20:
                 break
             try:
                 folder.write(f"d/{number}", b"x")
@@ -272,4 +272,4 @@ def test_a_folder_swapped_for_a_link_during_a_write_leads_nowhere(
         stop.set()
         swapping.join()
     assert names(data_folder) == ["instance.key"]
-    assert min(outcomes.values()) >= 50, "the test did not meet both states"
+    assert min(outcomes.values()) >= 20, "the test did not meet both states"
