@@ -15,11 +15,13 @@ import pytest
 import workstead
 from workspace.conftest import names, reached
 from workstead import errors
+from workstead.workspace import courtesy
 from workstead.workspace.captures import Captures
 from workstead.workspace.child import Birth, prove_ended
 from workstead.workspace.launcher import Launcher
 from workstead.workspace.spec import Command, Level
 
+COVERS_MODULES = ("workspace/courtesy.py",)
 pytestmark = pytest.mark.covers("K19", "W17", "K15")
 
 # Ways to outlive the one who started you.
@@ -41,6 +43,12 @@ async def contained(
     request: pytest.FixtureRequest, project: Path, launcher_at: Callable[[Level], Launcher]
 ) -> Launcher:
     return await reached(launcher_at(request.param), project)
+
+
+def session_of(pid: int) -> str:
+    """The priority of a process's session; empty where the kernel knows none."""
+    path = Path(f"/proc/{pid}/autogroup")
+    return path.read_text().split()[-1] if path.exists() else ""
 
 
 def marked(mark: str) -> list[str]:
@@ -114,7 +122,13 @@ async def test_an_ending_is_told_as_it_was(
 async def test_a_command_stands_behind_the_server_when_cores_are_scarce(contained: Launcher, project: Path) -> None:
     """Eight agents' commands must not keep a person's Stop waiting."""
     finished = await contained.run(Command(folder=project, argv=("nice",)))
-    assert int(finished.stdout) == os.nice(0) + 10
+    assert int(finished.stdout) == os.nice(0) + courtesy.NICE
+    async with anyio.create_task_group() as group:
+        running = await contained.start(
+            Command(folder=project, argv=("sleep", "60")), stored=kept, captures=Captures(), group=group
+        )
+        assert session_of(running.birth.pid) in {"", str(courtesy.NICE)}
+        await running.terminate()
 
 
 @pytest.mark.parametrize("interrupted", [False, True])

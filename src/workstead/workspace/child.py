@@ -23,10 +23,9 @@ STATUS_LIMIT_BYTES = 65536
 
 _SOURCES = str(Path(workstead.__file__).resolve().parent.parent)
 # Commands may take every core; who looks at a page or presses Stop must not wait behind them.
-_NICE = 10
 _PROGRAM = (
-    "import os, sys; os.nice({nice}); sys.path.append({sources}); "
-    "from workstead.workspace import {module}; {module}.main({ends})"
+    "import sys; sys.path.append({sources}); from workstead.workspace import courtesy, {module}; "
+    "courtesy.step_back(); {module}.main({ends})"
 )
 _MODULES = {Level.NAMESPACES: "jail", Level.LANDLOCK: "session", Level.USER: "session", Level.NONE: "session"}
 
@@ -278,7 +277,6 @@ def _handed_over(spec: Spec) -> int:
 
 def _arguments(level: Level, *, source: int, status: int, go: int) -> list[str]:
     program = _PROGRAM.format(
-        nice=_NICE,
         sources=json.dumps(_SOURCES),
         module=_MODULES[level],
         ends=f"source={source}, status={status}, go={go}",
