@@ -1,5 +1,7 @@
 """Signing in: a link is spent by a button, once, and never by looking at it."""
 
+from pathlib import Path
+
 import pytest
 
 from support import server
@@ -30,13 +32,14 @@ def test_a_spent_link_is_refused(live: Running) -> None:
     assert "workstead link" in again.text
 
 
-def test_the_link_the_server_prints_opens_the_pages(live: Running) -> None:
-    """K01: a fresh local install needs no account; the first start prints a link."""
-    answer = live.post("/sign-in", {"link": server.secret_of(live.link)})
-    cookie = answer.headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    assert live.get("/", Cookie=cookie.partition(";")[0]).status == 200
+def test_the_link_the_server_prints_opens_the_pages(tmp_path: Path) -> None:
+    """K01: a fresh local install needs no account; the first start prints a link, which is good for ten minutes."""
+    with server.running(tmp_path / "data") as fresh:
+        answer = fresh.post("/sign-in", {"link": server.secret_of(fresh.link)})
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert fresh.get("/", Cookie=cookie.partition(";")[0]).status == 200
 
 
 def test_signing_out_ends_the_cookie_itself(live: Running) -> None:
