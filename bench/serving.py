@@ -60,14 +60,18 @@ class Started:
 
 
 def start() -> Iterator[Figure]:
-    """Start to first page, and memory at rest, beside an empty uvicorn app and the limits."""
-    bare_s, bare_mb = _measured([sys.executable, "-c", _BARE], path="/")
-    ours_s, ours_mb = _measured([sys.executable, "-m", "workstead.app"], path="/sign-in")
+    """Start to first page, and memory at rest, beside an empty uvicorn app and the limits.
+
+    The very first start makes the database, and what it needs for that stays in memory until the next one.
+    """
+    bare_s, bare_mb, _ = _measured([sys.executable, "-c", _BARE], path="/")
+    ours_s, first_mb, later_mb = _measured([sys.executable, "-m", "workstead.app"], path="/sign-in")
     beside = "a bare uvicorn app"
     yield Figure(what="start to first page", ours=ours_s, other=bare_s, unit="s", beside=beside)
     yield _limit("start to first page", ours_s, LIMIT_START_S, unit="s")
-    yield Figure(what="memory at rest", ours=ours_mb, other=bare_mb, unit="MB", beside=beside)
-    yield _limit("memory at rest", ours_mb, LIMIT_MEMORY_MB, unit="MB")
+    yield Figure(what="memory at rest", ours=later_mb, other=bare_mb, unit="MB", beside=beside)
+    yield _limit("memory at rest", later_mb, LIMIT_MEMORY_MB, unit="MB")
+    yield _limit("memory at rest, on the day of the first start", first_mb, LIMIT_MEMORY_MB, unit="MB")
 
 
 def recovery() -> Iterator[Figure]:
@@ -126,14 +130,20 @@ def _limit(what: str, ours: float, limit: float, *, unit: str, target: str = "at
     return Figure(what=what, ours=ours, other=limit, unit=unit, beside=beside, target=target)
 
 
-def _measured(command: list[str], *, path: str) -> tuple[float, float]:
-    seconds, megabytes = [], []
+def _measured(command: list[str], *, path: str) -> tuple[float, float, float]:
+    """Seconds to the first page of a first start; megabytes at rest after it, and after a second one."""
+    seconds: list[float] = []
+    first: list[float] = []
+    later: list[float] = []
     for _ in range(STARTS):
-        with tempfile.TemporaryDirectory() as data, _answering(command, path=path, data=Path(data), more={}) as one:
-            seconds.append(one.first_page_s)
-            time.sleep(1)  # at rest: after the isolation's self-test
-            megabytes.append(one.resident_mb)
-    return median(seconds), median(megabytes)
+        with tempfile.TemporaryDirectory() as data:
+            for megabytes in (first, later):
+                with _answering(command, path=path, data=Path(data), more={}) as one:
+                    if megabytes is first:
+                        seconds.append(one.first_page_s)
+                    time.sleep(1)  # at rest: after the isolation's self-test
+                    megabytes.append(one.resident_mb)
+    return median(seconds), median(first), median(later)
 
 
 @contextmanager
