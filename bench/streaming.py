@@ -12,17 +12,14 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from bench.figures import Figure
-from support import server
+from support import server, talking
 from support.server import Running
-from workstead import demo_models
-from workstead.demo_models import Chosen
-from workstead.work import template
-from workstead.work.workflow.graph import ProviderKind
+from support.talking import NAME
 
 ANSWERS = 120
 LIMIT_MS = 50.0
 WAIT_S = 60.0
-NAME, PLACE = "talk", "project/planner"
+PLACE = "project/planner"
 
 
 def run() -> Iterator[Figure]:
@@ -66,25 +63,9 @@ def _watched(place: Running, provider: "_Provider") -> list[float]:
 
 
 def _begin(place: Running, folder: Path, *, url: str) -> None:
-    chosen = Chosen(
-        kind=ProviderKind.OPENAI_CHAT.value,
-        model="m",
-        base_url=url,
-        key=None,
-        tokens=10**9,
-        minutes=1000,
-        amount=None,
-        prices=None,
-    )
-    for path, content in template.materialise().items():
-        at = folder / ".workstead" / path
-        at.parent.mkdir(parents=True, exist_ok=True)
-        at.write_bytes(demo_models.configured(content, chosen) if path == "workstead.yaml" else content)
+    talking.configure(folder, talking.chosen(url))
+    talking.found(place, folder)
     with place.control() as control:
-        made = control.operation(
-            "create_project", {"folder": str(folder), "name": NAME, "title": "Talk", "objective": "Talk."}
-        )
-        control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
         control.operation("start_run", {"project": NAME})
 
 

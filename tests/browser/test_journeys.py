@@ -53,7 +53,8 @@ def test_the_keyboard_alone_leads_from_the_link_to_stop(chromium: Browser, tmp_p
     """doors.md: every page works with the keyboard; what is fetched again leaves the focus where it was."""
     with workplace(tmp_path) as live, browsers.visiting(chromium, live, signed_in=False) as visit:
         page = visit.open(live.link.removeprefix(live.origin))
-        page.keyboard.press("Enter")  # the only button has the focus
+        expect(page.get_by_role("button")).to_be_focused()
+        page.keyboard.press("Enter")
         page.wait_for_url(f"{live.origin}/")
         tab_to(page, 'a[href="/projects/ledger"]')
         page.keyboard.press("Enter")

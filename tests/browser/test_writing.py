@@ -11,15 +11,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support import browser as browsers
-from support import server
+from support import server, talking
 from support.model_server import ModelServer, Reply, Says, Tool, serving
 from support.server import Running
-from workstead import demo_models
-from workstead.demo_models import Chosen
-from workstead.work import template
-from workstead.work.workflow.graph import ProviderKind
+from support.talking import NAME
 
-NAME = "talk"
 TALK = f"/projects/{NAME}/cards/project/conversations/planner"
 SAID = "First I look at what there is, then I plan the work in small steps."
 LOOK = Tool(name="read", arguments={"path": "."}, id="look")
@@ -38,36 +34,15 @@ COUNTS = """(word) => {
 pytestmark = pytest.mark.covers("W13", "W28", "K11")
 
 
-def chosen(url: str) -> Chosen:
-    """A model on loopback, without a key, with money enough."""
-    return Chosen(
-        kind=ProviderKind.OPENAI_CHAT.value,
-        model="m",
-        base_url=url,
-        key=None,
-        tokens=10**9,
-        minutes=1000,
-        amount=None,
-        prices=None,
-    )
-
-
 @contextmanager
-def talking(base: Path, *replies: Reply, also: str = "m") -> Iterator[tuple[Running, ModelServer]]:
+def talk(base: Path, *replies: Reply, also: str = "m") -> Iterator[tuple[Running, ModelServer]]:
     """A server with a project whose planner asks a model that answers so. also: a second model that is asked then."""
     candidates = ", ".join(f'"{name}"' for name in dict.fromkeys(("m", also)))
     folder = base / NAME
     with serving(*replies) as models, server.running(base / "data") as live:
-        for path, content in template.materialise().items():
-            at = folder / ".workstead" / path
-            at.parent.mkdir(parents=True, exist_ok=True)
-            text = demo_models.configured(content, chosen(models.url)) if path == "workstead.yaml" else content
-            at.write_bytes(text.replace(b'["m"]', f"[{candidates}]".encode()))
-        with live.control() as control:
-            made = control.operation(
-                "create_project", {"folder": str(folder), "name": NAME, "title": "Talk", "objective": "Talk."}
-            )
-            control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
+        main = talking.configure(folder, talking.chosen(models.url))
+        main.write_bytes(main.read_bytes().replace(b'["m"]', f"[{candidates}]".encode()))
+        talking.found(live, folder)
         live.sign_in()
         yield live, models
 
@@ -104,7 +79,7 @@ def test_an_answer_is_seen_while_it_is_written_and_gives_way_to_its_row(chromium
     first = Says(text=SAID, calls=(LOOK,), held=0, until=began)
     middle = Says(text=SAID, calls=(LOOK,), held=6, until=ends)
     last = Says(text="That is all.", events=1, then="stall")
-    with talking(tmp_path, first, middle, last) as (live, models), browsers.visiting(chromium, live) as visit:
+    with talk(tmp_path, first, middle, last) as (live, models), browsers.visiting(chromium, live) as visit:
         start(live, models)
         page = visit.open(TALK)
         # The call is made and no word has come yet: that is seen, too.
@@ -136,7 +111,7 @@ def test_an_answer_is_seen_while_it_is_written_and_gives_way_to_its_row(chromium
 def test_what_was_written_when_a_run_is_stopped_is_not_taken_for_an_answer(chromium: Browser, tmp_path: Path) -> None:
     """A half sentence goes with its call; a reload shows no trace of it."""
     half = Says(text=SAID, events=5, then="stall")
-    with talking(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
+    with talk(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
         start(live, models)
         page = visit.open(TALK)
         expect(page.locator("#writing [data-text]")).to_contain_text("First")
@@ -153,7 +128,7 @@ def test_what_was_written_when_a_run_is_stopped_is_not_taken_for_an_answer(chrom
 def test_a_stream_that_is_cut_takes_its_words_back(chromium: Browser, tmp_path: Path) -> None:
     """What the cut attempt said is no part of the next one."""
     cut = Says(text="Words that were cut off in the middle of", events=6, then="cut")
-    with talking(tmp_path, cut) as (live, models), browsers.visiting(chromium, live) as visit:
+    with talk(tmp_path, cut) as (live, models), browsers.visiting(chromium, live) as visit:
         start(live, models)
         page = visit.open(TALK)
         expect(page.locator("#writing")).to_be_visible()
@@ -170,7 +145,7 @@ def test_no_frame_has_an_answer_twice_or_not_at_all(chromium: Browser, tmp_path:
     # The next answer begins at once and with words, which must wait for the rows of the one before.
     following = Says(text="Then roses are planted in two rows.", calls=(LOOK,), held=4, until=later)
     with (
-        talking(tmp_path, answer, following) as (live, models),
+        talk(tmp_path, answer, following) as (live, models),
         browsers.visiting(chromium, live) as visit,
         browsers.visiting(chromium, live) as other,
     ):
@@ -193,7 +168,7 @@ def test_what_one_model_left_half_said_goes_before_another_speaks(chromium: Brow
     whole = Says(text="Marigold is not.", calls=(LOOK,), held=1, until=word)
     last = Says(text="That is all.", events=1, then="stall")
     with (
-        talking(tmp_path, half, whole, last, also="n") as (live, models),
+        talk(tmp_path, half, whole, last, also="n") as (live, models),
         browsers.visiting(chromium, live) as visit,
     ):
         start(live, models)
@@ -212,7 +187,7 @@ def test_what_one_model_left_half_said_goes_before_another_speaks(chromium: Brow
 def test_a_server_that_dies_leaves_no_half_answer_on_the_page(chromium: Browser, tmp_path: Path) -> None:
     """Nobody knows what a lost server would have written."""
     half = Says(text=SAID, events=5, then="stall")
-    with talking(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
+    with talk(tmp_path, half) as (live, models), browsers.visiting(chromium, live) as visit:
         start(live, models)
         page = visit.open(TALK)
         expect(page.locator("#writing [data-text]")).to_contain_text("First")

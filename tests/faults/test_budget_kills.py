@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 
-from support import server
+from support import server, talking
 from support.model_server import Fails, ModelServer, Reply, Says, Tool, serving
 from support.server import Running
-from workstead import demo_models, instance
-from workstead.demo_models import Chosen
-from workstead.work import template
-from workstead.work.workflow.graph import ProviderKind
+from support.talking import NAME
+from workstead import instance
 
-NAME = "talk"
 LOOK = Says(text="I look around.", calls=(Tool(name="glob", arguments={"pattern": "*"}),))
 USED_TOKENS = 11 + 7  # what the loopback server says of each answer
 PATIENCE_S = 60.0
@@ -35,25 +32,9 @@ def query(data: Path, statement: str) -> list[Any]:
 
 def begin(live: Running, folder: Path, models: ModelServer) -> None:
     """A project whose agents ask a model that has a price, and Run."""
-    chosen = Chosen(
-        kind=ProviderKind.OPENAI_CHAT.value,
-        model="m",
-        base_url=models.url,
-        key=None,
-        tokens=10**9,
-        minutes=1000,
-        amount="1000",
-        prices=("3", "15"),
-    )
-    for path, content in template.materialise().items():
-        at = folder / ".workstead" / path
-        at.parent.mkdir(parents=True, exist_ok=True)
-        at.write_bytes(demo_models.configured(content, chosen) if path == "workstead.yaml" else content)
+    talking.configure(folder, talking.chosen(models.url, amount="1000", prices=("3", "15")))
+    talking.found(live, folder)
     with live.control() as control:
-        made = control.operation(
-            "create_project", {"folder": str(folder), "name": NAME, "title": "Talk", "objective": "Talk."}
-        )
-        control.operation("trust_configuration", {"project": made["id"], "digest": made["digest"]})
         control.operation("start_run", {"project": NAME})
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.server import Running
 from work import folder as small
 from work.office import write_folder
-from workstead.doors.web import model_views
+from workstead.doors.web import model_views, views
 
 COVERS_MODULES = (
     "doors/web/model_views.py",
@@ -130,7 +130,7 @@ def test_pages_of_calls_lead_on_to_the_oldest(finished: Running) -> None:
     ("value", "shown"), [(0, "0.0 s"), (2_449, "2.4 s"), (61_000, "1 min 1 s"), (7_380_000, "2 h 3 min")]
 )
 def test_a_duration_is_said_as_people_say_it(value: int, shown: str) -> None:
-    assert model_views.milliseconds(value) == shown
+    assert views.seconds(value / 1000) == shown
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from workstead.doors.web import views
 from workstead.doors.web.place import Place
 from workstead.doors.web.rendering import View
-
-_MICROS = 1_000_000
+from workstead.work.workflow.money import amount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +201,7 @@ def call(one: Mapping[str, Any]) -> CallLine:
         card_id=one["card_id"],
         model=f"{one['provider']}:{one['model']}",
         purpose=one["purpose"],
-        took=milliseconds(one["milliseconds"]) if one["milliseconds"] is not None else "",
+        took=views.seconds(one["milliseconds"] / 1000) if one["milliseconds"] is not None else "",
         tokens=f"{number(sums[0])} in, {number(sums[1])} out" if known else "",
         failure=one["failure"] or "",
     )
@@ -235,7 +234,7 @@ def usage(one: Mapping[str, Any], currency: str) -> UsageLine:
         tokens=f"{number(one['input_tokens'])} in, {number(one['output_tokens'])} out",
         cached=number(one["cached_tokens"]),
         money=money(one["micros"], currency),
-        time=milliseconds(one["milliseconds"]),
+        time=views.seconds(one["milliseconds"] / 1000),
     )
 
 
@@ -256,19 +255,9 @@ def number(value: int | None) -> str:
     return "?" if value is None else f"{value:,}"
 
 
-def milliseconds(value: int) -> str:
-    """A duration as people say it."""
-    if value < 60_000:
-        return f"{value / 1000:.1f} s"
-    minutes, seconds = divmod(round(value / 1000), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
-
-
 def money(micros: int, currency: str) -> str:
     """An amount, with as many decimals as it needs and two at least."""
-    whole, part = divmod(micros, _MICROS)
-    return f"{whole}.{f'{part:06d}'.rstrip('0').ljust(2, '0')} {currency}"
+    return f"{amount(micros)} {currency}"
 
 
 def _candidate(one: Mapping[str, Any], currency: str) -> CandidateLine:
@@ -278,7 +267,7 @@ def _candidate(one: Mapping[str, Any], currency: str) -> CandidateLine:
     if one["output_tokens"]:
         facts.append(("output", f"{number(one['output_tokens'])} tokens"))
     if one["input_micros"] is not None:
-        both = f"{money(one['input_micros'], '').strip()} in, {money(one['output_micros'], '').strip()} out"
+        both = f"{amount(one['input_micros'])} in, {amount(one['output_micros'])} out"
         facts.append(("a million tokens", f"{both} {currency}"))
     why = one["why"]
     return CandidateLine(
@@ -288,7 +277,7 @@ def _candidate(one: Mapping[str, Any], currency: str) -> CandidateLine:
         key_source=one["key_source"] or "",
         key_name=one["key_name"] or "",
         standing=one["standing"],
-        wait=milliseconds(one["wait_s"] * 1000) if one["wait_s"] else "",
+        wait=views.seconds(one["wait_s"]) if one["wait_s"] else "",
         why=" ".join(filter(None, (why["happened"], why["advice"]))) if why else "",
         facts=tuple(facts),
     )

@@ -184,12 +184,16 @@ def duration(begun: str, ended: str | None) -> str | None:
     """How long something took, as people say it; None while it goes on."""
     if ended is None:
         return None
-    took_s = (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds()
+    return seconds((datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
+
+
+def seconds(took_s: float) -> str:
+    """A duration as people say it."""
     if took_s < 60:
         return f"{took_s:.1f} s"
-    minutes, seconds = divmod(round(took_s), 60)
+    minutes, rest = divmod(round(took_s), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
 def nested(rows: Sequence[Mapping[str, Any]]) -> tuple[CardNode, ...]:
