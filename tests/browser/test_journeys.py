@@ -164,12 +164,14 @@ def test_the_same_pages_work_without_scripts(chromium: Browser, tmp_path: Path) 
     """Plain forms first: run, look again, stop."""
     with workplace(tmp_path) as live, browsers.visiting(chromium, live, java_script_enabled=False) as visit:
         page = visit.open("/projects/ledger")
-        page.locator("#run-start").click()
+        with page.expect_navigation():
+            page.locator("#run-start").click()
         for _ in range(100):
             page.reload()
             if page.locator("#run-stop").count() and page.locator("#card-card-a").count():
                 break
-        page.locator("#run-stop").click()
+        with page.expect_navigation():
+            page.locator("#run-stop").click()
         for _ in range(100):
             page.reload()
             if "stopped" in (page.locator("#run .chip").first.text_content() or ""):
