@@ -225,3 +225,12 @@ def test_a_secret_that_is_learned_later_is_hidden_from_then_on_beside_the_others
     hidden = "[redacted:instance-secret] [redacted:instance-secret] short"
     assert redactor.exact(text).text == hidden
     assert redactor.tree({"said": text}).value == {"said": hidden}
+
+
+@pytest.mark.covers("K09")
+def test_a_short_text_that_was_shown_is_hidden_once_it_is_learned() -> None:
+    """What is remembered of short texts ends when a secret is learned."""
+    redactor, secret = Redactor(), "only-now-a-secret"
+    assert redactor.text(secret) == redactor.text(secret) == Redacted(text=secret, altered=False)
+    redactor.learn(secret)
+    assert redactor.text(secret) == redactor.text(secret) == Redacted(text="[redacted:instance-secret]", altered=True)

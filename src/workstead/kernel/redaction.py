@@ -31,6 +31,7 @@ _EXACT_MIN_CHARS = 8
 _SHORTEST_CHARS = 8
 # A second pass finds what the first uncovered by putting a placeholder beside it; a third finds nothing more.
 _PASSES = 3
+_REMEMBERED_CHARS, _REMEMBERED_MOST = 48, 4096
 _HINTS = tuple({hint for shape in secret_shapes.SHAPES for hint in shape.hints})
 _SCHEMA_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _SCHEMA_MARKS = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
@@ -59,6 +60,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str | bytes] = ()) -> None:
         self._forms: tuple[str, ...] = ()
         self._exact: re.Pattern[str] | None = None
+        self._known: dict[str, Redacted] = {}
         self._know({form for secret in secrets for form in _forms(secret)})
 
     def learn(self, secret: str | bytes) -> None:
@@ -69,7 +71,17 @@ class Redactor:
 
     def text(self, value: str) -> Redacted:
         """The text without exact secrets, known shapes and assigned secrets."""
-        return self._text(value, among=secret_shapes.SHAPES)
+        if len(value) > _REMEMBERED_CHARS:
+            return self._text(value, among=secret_shapes.SHAPES)
+        # Pages say the same short words again and again. What was decided before a secret was learned stays in the
+        # table of then, also when it is written down later.
+        known = self._known
+        found = known.get(value)
+        if found is None:
+            found = self._text(value, among=secret_shapes.SHAPES)
+            if len(known) < _REMEMBERED_MOST:
+                known[value] = found
+        return found
 
     def unfinished(self, value: str) -> Redacted:
         """What may be shown of a text that is still being written: no part of a secret whose rest may follow."""
@@ -116,6 +128,7 @@ class Redactor:
         longest_first = sorted((form for form in forms if len(form) >= _EXACT_MIN_CHARS), key=lambda f: (-len(f), f))
         self._forms = tuple(longest_first)
         self._exact = re.compile("|".join(re.escape(form) for form in longest_first)) if longest_first else None
+        self._known = {}
 
     def _text(self, value: str, *, among: Shapes) -> Redacted:
         shown, hidden = self._without_exact(value)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from starlette.requests import Request
@@ -20,6 +20,8 @@ from workstead.kernel.redaction import Redactor
 
 SIGN_IN = "sign_in"
 """The one operation for somebody who has presented nothing."""
+
+_PROOF_KEY = "workstead.proof"
 
 PAGES = 200
 """How many pages of a list one page of ours shows at most."""
@@ -49,8 +51,11 @@ class Desk:
         return self.redactor.tree(value).value
 
     def proof(self, request: Request) -> Proof:
-        """What the request presents."""
-        return http.proof_of(request, self.facts)
+        """What the request presents; looked at once for a request."""
+        found = request.scope.get(_PROOF_KEY)
+        if found is None:
+            found = request.scope[_PROOF_KEY] = http.proof_of(request, self.facts)
+        return cast("Proof", found)
 
     async def run(self, request: Request, name: str, given: Mapping[str, object]) -> Any:
         """Run one operation for whoever asks; the answer as plain values, as every other door gives it."""
