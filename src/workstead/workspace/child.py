@@ -15,6 +15,7 @@ import anyio
 
 import workstead
 from workstead import errors
+from workstead.workspace import courtesy
 from workstead.workspace.spec import Level, Spec
 
 IDENTITY_TIMEOUT_S = 10.0
@@ -81,6 +82,8 @@ class Child:
             raise errors.unavailable("launch_failed", f"No process can be started: {error.strerror}.") from error
         finally:
             _close(source, theirs.stdout, theirs.stderr, theirs.status, theirs.go)
+        # At once, because its interpreter's start would compete already; the program itself tries again.
+        courtesy.step_back(self._process.pid, tries=1)
         self._ends = ours
         self._ended = os.pidfd_open(self._process.pid)
         self._first: int | None = None
